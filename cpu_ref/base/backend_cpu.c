@@ -1,0 +1,80 @@
+/* Host memory and the monotonic clock. */
+#include "kernels/base/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double started;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static rb_status cpu_alloc(size_t bytes, void **out) {
+  size_t padded = (bytes + 255) / 256 * 256;
+  *out = aligned_alloc(256, padded ? padded : 256);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory: %zu bytes asked for; take a smaller size", bytes);
+}
+static void cpu_release(void *p) { free(p); }
+static rb_status cpu_copy(void *dst, const void *src, size_t bytes) {
+  if (bytes) memcpy(dst, src, bytes);
+  return RB_OK;
+}
+static rb_status cpu_fill(void *dst, int byte, size_t bytes) {
+  if (bytes) memset(dst, byte, bytes);
+  return RB_OK;
+}
+static rb_status cpu_sync(void) { return RB_OK; }
+static rb_status cpu_timer_start(void) {
+  started = now();
+  return RB_OK;
+}
+static rb_status cpu_timer_stop(double *seconds) {
+  *seconds = now() - started;
+  return RB_OK;
+}
+
+/* MemAvailable counts what the kernel can reclaim, which sysconf's free pages do not. */
+static rb_status cpu_memory(size_t *total, size_t *available) {
+  *total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  *available = *total;
+  FILE *f = fopen("/proc/meminfo", "r");
+  if (!f) return RB_OK;
+  char line[128];
+  unsigned long long kib;
+  while (fgets(line, sizeof line, f))
+    if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) *available = (size_t)kib * 1024;
+  fclose(f);
+  return RB_OK;
+}
+static size_t cpu_cache_bytes(void) {
+  long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  /* A shared server part may report hundreds of MB that one guest never owns. */
+  size_t bytes = l3 > 0 ? (size_t)l3 : (size_t)32 << 20;
+  return bytes > ((size_t)64 << 20) ? (size_t)64 << 20 : bytes;
+}
+
+static const rb_backend backend = {
+    .name = "cpu",
+    .kind = RB_CPU,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .fill = cpu_fill,
+    .sync = cpu_sync,
+    .timer_start = cpu_timer_start,
+    .timer_stop = cpu_timer_stop,
+    .memory = cpu_memory,
+    .cache_bytes = cpu_cache_bytes,
+};
+
+rb_status rb_cpu_backend(const rb_backend **out) {
+  *out = &backend;
+  return RB_OK;
+}

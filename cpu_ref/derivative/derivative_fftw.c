@@ -1,0 +1,91 @@
+/* cpu/fftw of derivative: gradient = 1 forward, 3 inverse transforms; divergence = 3 forward, 1 inverse. */
+#include "cpu_ref/spectral/fft_fftw.h"
+#include "kernels/derivative/derivative.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  rb_derivative_plan head;
+  rb_fftw *fft;
+  void *spectrum, *work;
+} fftw_variant;
+
+static rb_status supports(const rb_derivative_desc *desc) {
+  if (desc->scheme != RB_SPECTRAL) return RB_FAIL(RB_EUNSUPPORTED, "cpu/fftw is spectral; fd2 and fd8 are cpu/omp");
+  return RB_OK;
+}
+
+static void destroy(rb_derivative_plan *head) {
+  fftw_variant *p = (fftw_variant *)head;
+  rb_release(head->backend, p->spectrum);
+  rb_release(head->backend, p->work);
+  rb_fftw_destroy(p->fft);
+  free(p);
+}
+
+static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
+  rb_status st = RB_OK;
+  fftw_variant *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  RB_TRY(rb_fftw_create(backend, desc->grid, desc->dtype, &p->fft));
+  RB_TRY(rb_alloc(backend, rb_fftw_bytes(desc->grid, desc->dtype), &p->spectrum));
+  RB_TRY(rb_alloc(backend, rb_fftw_bytes(desc->grid, desc->dtype), &p->work));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+
+/* to = i k_axis from / N, or to += ... when add. One definition a precision. */
+#define DEFINE_PASS(REAL, SUFFIX)                                                                                     \
+  static void pass_##SUFFIX(rb_grid g, int axis, const REAL *from, REAL *to, int add) {                               \
+    int64_t n3 = g.n[2] / 2 + 1;                                                                                      \
+    REAL scale = (REAL)1 / (REAL)rb_grid_points(g);                                                                   \
+    _Pragma("omp parallel for collapse(2) schedule(static)") for (int64_t i = 0; i < g.n[0]; i++) for (int64_t j = 0; \
+                                                                                                       j < g.n[1];    \
+                                                                                                       j++) {         \
+      int64_t row = 2 * (i * g.n[1] + j) * n3;                                                                        \
+      for (int64_t l = 0; l < n3; l++) {                                                                              \
+        int64_t index = axis == 0 ? i : axis == 1 ? j : l;                                                            \
+        REAL k = scale * (REAL)rb_wavenumber(index, g.n[axis]);                                                       \
+        REAL re = -k * from[row + 2 * l + 1], im = k * from[row + 2 * l];                                             \
+        to[row + 2 * l] = add ? to[row + 2 * l] + re : re;                                                            \
+        to[row + 2 * l + 1] = add ? to[row + 2 * l + 1] + im : im;                                                    \
+      }                                                                                                               \
+    }                                                                                                                 \
+  }
+DEFINE_PASS(float, f32)
+DEFINE_PASS(double, f64)
+
+static void pass(const rb_derivative_desc *d, int axis, const void *from, void *to, int add) {
+  if (d->dtype == RB_F64)
+    pass_f64(d->grid, axis, from, to, add);
+  else
+    pass_f32(d->grid, axis, from, to, add);
+}
+
+static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
+  fftw_variant *p = (fftw_variant *)head;
+  size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
+  rb_fftw_forward(p->fft, f, p->spectrum);
+  for (int a = 0; a < 3; a++) {
+    pass(&head->desc, a, p->spectrum, p->work, 0);
+    rb_fftw_inverse(p->fft, p->work, (char *)g + a * field);
+  }
+  return RB_OK;
+}
+
+static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
+  fftw_variant *p = (fftw_variant *)head;
+  size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
+  for (int a = 0; a < 3; a++) {
+    rb_fftw_forward(p->fft, (const char *)v + a * field, p->spectrum);
+    pass(&head->desc, a, p->spectrum, p->work, a > 0);
+  }
+  rb_fftw_inverse(p->fft, p->work, d);
+  return RB_OK;
+}
+
+const rb_derivative_ops rb_derivative_fftw = {supports, plan, gradient, divergence, destroy};

@@ -1,0 +1,47 @@
+/* cpu/naive of derivative: one thread, float32, a modulo in every tap. */
+#include "kernels/derivative/derivative.h"
+
+#include <stdlib.h>
+
+static rb_status supports(const rb_derivative_desc *desc) {
+  if (desc->scheme != RB_FD8 || desc->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is fd8 in float32 only");
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
+  (void)backend, (void)desc;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+
+static float partial(rb_grid g, const float *f, int axis, int64_t i[3]) {
+  float sum = 0;
+  for (int l = -4; l <= 4; l++) {
+    if (l == 0) continue;
+    int64_t k[3] = {i[0], i[1], i[2]};
+    k[axis] = rb_wrap(i[axis] + l, g.n[axis]);
+    float c = (float)((l < 0 ? -rb_fd8[-l - 1] : rb_fd8[l - 1]) / rb_grid_spacing(g, axis));
+    sum += c * f[(k[0] * g.n[1] + k[1]) * g.n[2] + k[2]];
+  }
+  return sum;
+}
+
+static rb_status apply(rb_derivative_plan *p, const float *in, float *out, int divergence) {
+  rb_grid g = p->desc.grid;
+  int64_t n = rb_grid_points(g), at = 0, i[3];
+  for (i[0] = 0; i[0] < g.n[0]; i[0]++)
+    for (i[1] = 0; i[1] < g.n[1]; i[1]++)
+      for (i[2] = 0; i[2] < g.n[2]; i[2]++, at++) {
+        float d[3];
+        for (int a = 0; a < 3; a++) d[a] = partial(g, divergence ? in + a * n : in, a, i);
+        if (divergence)
+          out[at] = d[0] + d[1] + d[2];
+        else
+          for (int a = 0; a < 3; a++) out[a * n + at] = d[a];
+      }
+  return RB_OK;
+}
+static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return apply(p, f, g, 0); }
+static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) { return apply(p, v, d, 1); }
+static void destroy(rb_derivative_plan *p) { free(p); }
+
+const rb_derivative_ops rb_derivative_naive = {supports, plan, gradient, divergence, destroy};

@@ -1,0 +1,100 @@
+/* Oracle of derivative: serial, double. Spectral derivatives are explicit sums over wave numbers, line by
+ * line, O(n) a point: slow, obvious, and free of any FFT. */
+#include "kernels/derivative/derivative.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct {
+  rb_derivative_plan head;
+  double *stencil[3]; /* periodic convolution kernel of d/dx_a: n_a values */
+} ref_plan;
+
+static rb_status supports(const rb_derivative_desc *desc) {
+  (void)desc;
+  return RB_OK;
+}
+
+/* s with (d f)_i = sum_j s_{(i-j) mod n} f_j */
+static void make_stencil(double *s, int64_t n, rb_scheme scheme) {
+  double h = RB_TWO_PI / (double)n;
+  for (int64_t m = 0; m < n; m++) s[m] = 0;
+  if (scheme == RB_SPECTRAL) {
+    for (int64_t m = 0; m < n; m++)
+      for (int64_t k = 0; k < n; k++) {
+        double w = (double)rb_wavenumber(k, n);
+        s[m] -= w * sin(w * (double)m * h) / (double)n;
+      }
+    return;
+  }
+  int taps = scheme == RB_FD8 ? 4 : 1;
+  for (int l = 1; l <= taps; l++) {
+    double c = (scheme == RB_FD8 ? rb_fd8[l - 1] : 0.5) / h;
+    s[rb_wrap(-l, n)] += c;
+    s[rb_wrap(l, n)] -= c;
+  }
+}
+
+static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
+  rb_status st = RB_OK;
+  ref_plan *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  for (int a = 0; a < 3; a++) {
+    RB_TRY(rb_alloc(backend, (size_t)desc->grid.n[a] * sizeof(double), (void **)&p->stencil[a]));
+    make_stencil(p->stencil[a], desc->grid.n[a], desc->scheme);
+  }
+  *out = &p->head;
+  return RB_OK;
+done:
+  for (int a = 0; p && a < 3; a++) rb_release(backend, p->stencil[a]);
+  free(p);
+  return st;
+}
+
+static double load(rb_dtype t, const void *f, int64_t i) {
+  return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+}
+static void store(rb_dtype t, void *f, int64_t i, double v) {
+  if (t == RB_F64)
+    ((double *)f)[i] = v;
+  else
+    ((float *)f)[i] = (float)v;
+}
+
+/* d f / d x_axis at flat index i of the field that starts at `offset`. */
+static double partial(const ref_plan *p, const void *f, int64_t offset, int axis, int64_t i) {
+  const rb_derivative_desc *d = &p->head.desc;
+  int64_t n = d->grid.n[axis], stride = axis == 2 ? 1 : axis == 1 ? d->grid.n[2] : d->grid.n[1] * d->grid.n[2];
+  int64_t at = i / stride % n, line = i - at * stride;
+  double sum = 0;
+  for (int64_t j = 0; j < n; j++) {
+    double s = p->stencil[axis][rb_wrap(at - j, n)];
+    if (s != 0) sum += s * load(d->dtype, f, offset + line + j * stride);
+  }
+  return sum;
+}
+
+static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
+  int64_t n = rb_grid_points(head->desc.grid);
+  for (int a = 0; a < 3; a++)
+    for (int64_t i = 0; i < n; i++) store(head->desc.dtype, g, a * n + i, partial((ref_plan *)head, f, 0, a, i));
+  return RB_OK;
+}
+
+static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
+  int64_t n = rb_grid_points(head->desc.grid);
+  for (int64_t i = 0; i < n; i++) {
+    double sum = 0;
+    for (int a = 0; a < 3; a++) sum += partial((ref_plan *)head, v, a * n, a, i);
+    store(head->desc.dtype, d, i, sum);
+  }
+  return RB_OK;
+}
+
+static void destroy(rb_derivative_plan *head) {
+  ref_plan *p = (ref_plan *)head;
+  for (int a = 0; a < 3; a++) rb_release(head->backend, p->stencil[a]);
+  free(p);
+}
+
+const rb_derivative_ops rb_derivative_ref = {supports, plan, gradient, divergence, destroy};

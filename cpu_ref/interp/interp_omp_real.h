@@ -1,0 +1,146 @@
+/* Body of interp_omp.c, included once a precision with REAL and SUFFIX(name) defined. */
+
+/* One axis at a point: node offsets (already times the axis's stride) and weights. */
+typedef struct {
+  int64_t offset[4];
+  REAL weight[4];
+} SUFFIX(axis);
+
+static inline void SUFFIX(basis_weights)(rb_interp_basis basis, REAL t, REAL w[4]) {
+  REAL u = 1 - t;
+  if (basis == RB_LINEAR) {
+    w[0] = u, w[1] = t;
+  } else if (basis == RB_LAGRANGE) {
+    REAL outer = t * u / 6, inner = (1 + t) * (2 - t) / 2;
+    w[0] = -outer * (2 - t), w[1] = inner * u, w[2] = inner * t, w[3] = -outer * (1 + t);
+  } else {
+    REAL sixth = (REAL)1 / 6;
+    w[0] = u * u * u * sixth, w[3] = t * t * t * sixth;
+    w[1] = (REAL)2 / 3 - t * t * (2 - t) / 2, w[2] = 1 - w[0] - w[1] - w[3];
+  }
+}
+
+/* Zero boundary: a tap outside keeps a valid offset and gets weight 0. */
+static inline void SUFFIX(axis_setup)(SUFFIX(axis) * s, const rb_interp_desc *d, int a, int64_t stride, REAL x) {
+  int taps = d->basis == RB_LINEAR ? 2 : 4;
+  int64_t n = d->grid.n[a];
+  REAL cell = FLOOR(x), bounded = cell < -1000000000 ? -1000000000 : cell > 1000000000 ? 1000000000 : cell;
+  SUFFIX(basis_weights)(d->basis, x - cell, s->weight);
+  int64_t base = (bounded == bounded ? (int64_t)bounded : 0) - (taps == 4);
+  if (base >= 0 && base + taps <= n) {
+    for (int i = 0; i < taps; i++) s->offset[i] = (base + i) * stride;
+    return;
+  }
+  for (int i = 0; i < taps; i++) {
+    int64_t k = base + i;
+    if (d->boundary == RB_PERIODIC)
+      k = rb_wrap(k, n);
+    else if (k < 0 || k >= n) {
+      if (d->boundary == RB_ZERO) s->weight[i] = 0;
+      k = k < 0 ? 0 : n - 1;
+    }
+    s->offset[i] = k * stride;
+  }
+}
+
+static inline REAL SUFFIX(gather)(const REAL *c, const SUFFIX(axis) s[3], int taps) {
+  REAL sum = 0;
+  if (taps == 2) {
+    for (int i = 0; i < 2; i++)
+      for (int j = 0; j < 2; j++) {
+        const REAL *row = c + s[0].offset[i] + s[1].offset[j];
+        sum += s[0].weight[i] * s[1].weight[j] * (s[2].weight[0] * row[s[2].offset[0]] + s[2].weight[1] * row[s[2].offset[1]]);
+      }
+    return sum;
+  }
+  /* Four x3 taps in a row of memory vectorise; the wrapped case falls back to gathers. */
+  REAL lane[4] = {0, 0, 0, 0};
+  int contiguous = s[2].offset[3] - s[2].offset[0] == 3 && s[2].offset[1] - s[2].offset[0] == 1;
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) {
+      const REAL *row = c + s[0].offset[i] + s[1].offset[j];
+      REAL w = s[0].weight[i] * s[1].weight[j];
+      if (contiguous)
+        for (int k = 0; k < 4; k++) lane[k] += w * row[s[2].offset[0] + k];
+      else
+        for (int k = 0; k < 4; k++) lane[k] += w * row[s[2].offset[k]];
+    }
+  for (int k = 0; k < 4; k++) sum += s[2].weight[k] * lane[k];
+  return sum;
+}
+
+static void SUFFIX(eval_points)(const rb_interp_desc *d, const REAL *c, int64_t np, const REAL *x, REAL *out, int threads) {
+  int taps = d->basis == RB_LINEAR ? 2 : 4;
+  int64_t n = rb_grid_points(d->grid), s2 = d->grid.n[2], s1 = d->grid.n[1] * s2;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t p = 0; p < np; p++) {
+    SUFFIX(axis) s[3];
+    SUFFIX(axis_setup)(&s[0], d, 0, s1, x[p]);
+    SUFFIX(axis_setup)(&s[1], d, 1, s2, x[np + p]);
+    SUFFIX(axis_setup)(&s[2], d, 2, 1, x[2 * np + p]);
+    for (int k = 0; k < d->components; k++) out[k * np + p] = SUFFIX(gather)(c + k * n, s, taps);
+  }
+}
+
+/* In place along one axis: W lines side by side, one a vector lane.
+ * Exact: causal then anticausal recursion with pole z, started by a periodic sum of 2*horizon terms.
+ * 15 taps: direct convolution. line: 2 * n * W values of scratch. */
+enum { SUFFIX(W) = 16 };
+static void SUFFIX(filter_lines)(REAL *c, int64_t n, int64_t stride, int64_t lane_stride, int lanes, rb_prefilter kind, REAL *line) {
+  const REAL z = (REAL)RB_BSPLINE_POLE;
+  enum { W = SUFFIX(W) };
+  REAL *in = line, *tmp = line + n * W;
+  for (int64_t k = 0; k < n; k++)
+    for (int v = 0; v < W; v++) in[k * W + v] = v < lanes ? c[k * stride + v * lane_stride] : 0;
+  if (kind == RB_PREFILTER_15TAP) {
+    REAL h[8], sum = 1;
+    h[0] = 1;
+    for (int l = 1; l < 8; l++) h[l] = h[l - 1] * z, sum += 2 * h[l];
+    for (int64_t k = 0; k < n; k++)
+      for (int l = -7; l <= 7; l++) {
+        const REAL *src = in + rb_wrap(k + l, n) * W;
+        REAL w = h[l < 0 ? -l : l] / sum;
+        for (int v = 0; v < W; v++) tmp[k * W + v] = (l == -7 ? 0 : tmp[k * W + v]) + w * src[v];
+      }
+  } else {
+    enum { HORIZON = sizeof(REAL) == 4 ? 16 : 32 };
+    REAL state[W];
+    for (int v = 0; v < W; v++) state[v] = 0;
+    for (int64_t k = -HORIZON; k < n; k++)
+      for (int v = 0; v < W; v++) {
+        state[v] = in[rb_wrap(k, n) * W + v] + z * state[v];
+        if (k >= 0) tmp[k * W + v] = state[v];
+      }
+    for (int v = 0; v < W; v++) state[v] = 0;
+    for (int64_t k = n - 1 + HORIZON; k >= 0; k--)
+      for (int v = 0; v < W; v++) {
+        state[v] = z * (state[v] - tmp[rb_wrap(k, n) * W + v]);
+        if (k < n) in[k * W + v] = 6 * state[v];
+      }
+    tmp = in;
+  }
+  for (int64_t k = 0; k < n; k++)
+    for (int v = 0; v < lanes; v++) c[k * stride + v * lane_stride] = tmp[k * W + v];
+}
+
+/* scratch: 2 * longest * W values a thread. Lanes run over rows for axis 2, over x3 for the others. */
+static void SUFFIX(prefilter)(REAL *c, rb_grid g, rb_prefilter kind, REAL *scratch, int64_t per_thread, int threads) {
+  int64_t s2 = g.n[2], s1 = g.n[1] * g.n[2];
+  enum { W = SUFFIX(W) };
+  int64_t rows = g.n[0] * g.n[1], blocks = (s2 + W - 1) / W;
+#pragma omp parallel num_threads(threads)
+  {
+    REAL *line = scratch + per_thread * omp_get_thread_num();
+#pragma omp for schedule(static)
+    for (int64_t r = 0; r < rows; r += W)
+      SUFFIX(filter_lines)(c + r * s2, s2, 1, s2, (int)(rows - r < W ? rows - r : W), kind, line);
+#pragma omp for collapse(2) schedule(static)
+    for (int64_t i = 0; i < g.n[0]; i++)
+      for (int64_t b = 0; b < blocks; b++)
+        SUFFIX(filter_lines)(c + i * s1 + b * W, g.n[1], s2, 1, (int)(s2 - b * W < W ? s2 - b * W : W), kind, line);
+#pragma omp for collapse(2) schedule(static)
+    for (int64_t j = 0; j < g.n[1]; j++)
+      for (int64_t b = 0; b < blocks; b++)
+        SUFFIX(filter_lines)(c + j * s2 + b * W, g.n[0], s1, 1, (int)(s2 - b * W < W ? s2 - b * W : W), kind, line);
+  }
+}

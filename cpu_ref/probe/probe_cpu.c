@@ -1,0 +1,106 @@
+/* Host roofs: STREAM copy and triad (McCalpin's byte counts: no write-allocate), float32 multiply-adds. */
+#include "kernels/probe/probe.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t memory_bytes(const rb_backend *b) {
+  size_t beyond = 4 * b->cache_bytes();
+  return beyond < ((size_t)64 << 20) ? (size_t)64 << 20 : beyond;
+}
+static size_t none(const rb_backend *b) {
+  (void)b;
+  return 1;
+}
+
+static rb_status stream(const rb_backend *backend, size_t bytes, int samples, int triad, double *rate) {
+  rb_status st = RB_OK;
+  float *a = NULL, *b = NULL, *c = NULL;
+  int64_t n = (int64_t)(bytes / sizeof(float));
+  double *rates = calloc((size_t)samples, sizeof *rates);
+  RB_CHECK(rates, RB_ENOMEM, "host memory");
+  RB_TRY(rb_alloc(backend, bytes, (void **)&a));
+  RB_TRY(rb_alloc(backend, bytes, (void **)&b));
+  RB_TRY(rb_alloc(backend, bytes, (void **)&c));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++) a[i] = 0, b[i] = (float)(i % 1021), c[i] = (float)(i % 509);
+  for (int s = -1; s < samples; s++) {
+    double seconds;
+    RB_TRY(backend->timer_start());
+    if (triad) {
+#pragma omp parallel for simd schedule(static)
+      for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0f * c[i];
+    } else {
+#pragma omp parallel for simd schedule(static)
+      for (int64_t i = 0; i < n; i++) a[i] = b[i];
+    }
+    RB_TRY(backend->timer_stop(&seconds));
+    if (s >= 0) rates[s] = (triad ? 3.0 : 2.0) * (double)bytes / seconds;
+  }
+  for (int64_t i = 0; i < n; i += 7919)
+    RB_CHECK(a[i] == (triad ? b[i] + 3.0f * c[i] : b[i]), RB_EINVALID, "STREAM result wrong at %lld", (long long)i);
+  *rate = rb_median(rates, samples);
+done:
+  rb_release(backend, c);
+  rb_release(backend, b);
+  rb_release(backend, a);
+  free(rates);
+  return st;
+}
+static rb_status copy(const rb_backend *b, size_t bytes, int samples, double *rate) { return stream(b, bytes, samples, 0, rate); }
+static rb_status triad(const rb_backend *b, size_t bytes, int samples, double *rate) { return stream(b, bytes, samples, 1, rate); }
+
+/* 128 independent accumulators a thread hide the latency of the multiply-add at any vector width. */
+static double multiply_adds(int64_t rounds, float seed) {
+  float acc[128];
+  for (int v = 0; v < 128; v++) acc[v] = (float)v;
+  for (int64_t r = 0; r < rounds; r++)
+    for (int v = 0; v < 128; v++) acc[v] = acc[v] * 0.999f + seed;
+  double sum = 0;
+  for (int v = 0; v < 128; v++) sum += acc[v];
+  return sum;
+}
+
+static rb_status fma_rate(const rb_backend *backend, size_t bytes, int samples, double *rate) {
+  rb_status st = RB_OK;
+  (void)bytes;
+  const int64_t rounds = 400000;
+  double *rates = calloc((size_t)samples, sizeof *rates);
+  RB_CHECK(rates, RB_ENOMEM, "host memory");
+  for (int s = -1; s < samples; s++) {
+    double seconds, sum = 0;
+    RB_TRY(backend->timer_start());
+#pragma omp parallel reduction(+ : sum)
+    sum += multiply_adds(rounds, 1.0f + (float)s);
+    RB_TRY(backend->timer_stop(&seconds));
+    RB_CHECK(sum == sum, RB_EINVALID, "multiply-adds gave NaN");
+    if (s >= 0) rates[s] = 2.0 * 128 * (double)rounds * omp_get_max_threads() / seconds;
+  }
+  *rate = rb_median(rates, samples);
+done:
+  free(rates);
+  return st;
+}
+
+const rb_probe_ops rb_probe_cpu_copy = {"B/s", "a[i] = b[i], read + write", copy, memory_bytes};
+const rb_probe_ops rb_probe_cpu_triad = {"B/s", "a[i] = b[i] + s c[i], two reads + write", triad, memory_bytes};
+const rb_probe_ops rb_probe_cpu_fma = {"FLOP/s", "128 float32 accumulators a core", fma_rate, none};
+
+static rb_status plain_copy(const void *in, void *out, rb_grid g) {
+  const float *from = in;
+  float *to = out;
+  int64_t n = rb_grid_points(g);
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < n; i++) to[i] = from[i];
+  return RB_OK;
+}
+static const rb_copy_ops cpu_copies = {plain_copy, NULL};
+
+extern const rb_copy_ops rb_cuda_copies;
+const rb_copy_ops *rb_copy_kernels(rb_backend_kind kind) {
+#ifdef RB_WITH_CUDA
+  if (kind == RB_CUDA) return &rb_cuda_copies;
+#endif
+  return kind == RB_CPU ? &cpu_copies : NULL;
+}

@@ -1,0 +1,225 @@
+#include "experiments/runner/check.h"
+
+#include "experiments/runner/exit_codes.h"
+#include "kernels/base/rng.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const rb_grid rb_check_grids[] = {{{1, 1, 1}},   {{2, 2, 2}},    {{1, 6, 9}},    {{3, 5, 7}},   {{8, 8, 8}},
+                                  {{7, 9, 8}},   {{15, 17, 16}}, {{13, 8, 20}},  {{4, 31, 12}}, {{33, 5, 36}},
+                                  {{19, 23, 68}}};
+const int rb_check_grid_count = sizeof rb_check_grids / sizeof *rb_check_grids;
+
+void rb_check_random(rb_dtype t, void *out, int64_t n, uint64_t seed) {
+  for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, rb_rng_symmetric(seed, (uint64_t)i));
+}
+double rb_check_at(rb_dtype t, const void *a, int64_t i) { return t == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i]; }
+void rb_check_set(rb_dtype t, void *a, int64_t i, double v) {
+  if (t == RB_F64)
+    ((double *)a)[i] = v;
+  else
+    ((float *)a)[i] = (float)v;
+}
+double rb_check_distance(rb_dtype t, const void *a, const void *b, int64_t n) {
+  double worst = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double e = fabs(rb_check_at(t, a, i) - rb_check_at(t, b, i));
+    if (!(e <= worst)) worst = e;
+    if (e != e) return NAN;
+  }
+  return worst;
+}
+double rb_check_dot(rb_dtype t, const void *a, const void *b, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += rb_check_at(t, a, i) * rb_check_at(t, b, i);
+  return sum;
+}
+void rb_check_roll(rb_dtype t, rb_grid g, const void *f, const int shift[3], void *to) {
+  for (int64_t i = 0; i < g.n[0]; i++)
+    for (int64_t j = 0; j < g.n[1]; j++)
+      for (int64_t k = 0; k < g.n[2]; k++) {
+        int64_t from = (rb_wrap(i - shift[0], g.n[0]) * g.n[1] + rb_wrap(j - shift[1], g.n[1])) * g.n[2] + rb_wrap(k - shift[2], g.n[2]);
+        rb_check_set(t, to, (i * g.n[1] + j) * g.n[2] + k, rb_check_at(t, f, from));
+      }
+}
+
+static void report(rb_checker *c, const char *name, const char *failure) {
+  if (c->junit_cases) {
+    fprintf(c->junit_cases, "    <testcase classname=\"%s.%s\" name=\"%s\">", c->family->name, c->variant->name, name);
+    if (failure) fprintf(c->junit_cases, "<failure message=\"%s\"/>", failure);
+    fprintf(c->junit_cases, "</testcase>\n");
+  }
+  if (failure)
+    printf("FAIL  %s %s: %s: %s\n", c->family->name, c->variant->name, name, failure);
+  else if (c->verbose)
+    printf("pass  %s %s: %s\n", c->family->name, c->variant->name, name);
+}
+
+void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {
+  char name[160], failure[96];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  if (value <= limit) {
+    c->passed++;
+    report(c, name, NULL);
+    return;
+  }
+  c->failed++;
+  snprintf(failure, sizeof failure, "%.3g, limit %.3g", value, limit);
+  report(c, name, failure);
+}
+
+int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) {
+  if (st == RB_OK) return 1;
+  if (st == RB_EUNSUPPORTED) {
+    c->skipped++;
+    rb_clear();
+    return 0;
+  }
+  char name[160], failure[256];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  c->failed++;
+  snprintf(failure, sizeof failure, "%.255s", rb_message());
+  rb_clear();
+  report(c, name, failure);
+  return 0;
+}
+
+/* Golden files: one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats. */
+static void golden_path(const rb_checker *c, const char *folder, char *path, size_t size) {
+  char variant[64];
+  snprintf(variant, sizeof variant, "%s", c->variant->name);
+  for (char *s = variant; *s; s++)
+    if (*s == '/') *s = '-';
+  snprintf(path, size, "%s/%s_%s.txt", folder, c->family->name, variant);
+}
+
+void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
+  if (c->record) {
+    fprintf(c->record, "case %s %lld %.17g\n", name, (long long)n, limit);
+    for (int64_t i = 0; i < n; i++) fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
+    return;
+  }
+  char path[1024], read_name[96];
+  golden_path(c, c->golden, path, sizeof path);
+  FILE *f = fopen(path, "r");
+  long long count;
+  while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
+    int mine = strcmp(read_name, name) == 0 && count == n;
+    double v, worst = 0;
+    for (long long i = 0; i < count; i++) {
+      if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
+      if (mine && !(fabs(v - (double)values[i]) <= worst)) worst = fabs(v - (double)values[i]);
+    }
+    if (mine) rb_check_value(c, worst, limit, "golden %s", name);
+  }
+  if (f) fclose(f);
+}
+
+static int has_golden(const rb_checker *c) {
+  char path[1024];
+  struct stat info;
+  golden_path(c, c->golden, path, sizeof path);
+  return stat(path, &info) == 0;
+}
+
+static void golden_checks(rb_checker *c) {
+  if (c->family == &rb_interp_family) rb_check_interp_golden(c);
+  if (c->family == &rb_derivative_family) rb_check_derivative_golden(c);
+  if (c->family == &rb_spectral_family) rb_check_spectral_golden(c);
+}
+
+static void live_checks(rb_checker *c) {
+  if (c->family == &rb_interp_family) rb_check_interp(c);
+  if (c->family == &rb_derivative_family) rb_check_derivative(c);
+  if (c->family == &rb_spectral_family) rb_check_spectral(c);
+  if (c->family == &rb_probe_family) rb_check_probe(c);
+}
+
+static void check_variant(rb_checker *c, const rb_check_options *o) {
+  int before_pass = c->passed, before_fail = c->failed;
+  char note[700] = "";
+  rb_status st = rb_variant_available(c->variant);
+  if (st == RB_OK) {
+    live_checks(c);
+    if (o->record && c->variant->backend == RB_CUDA && c->family != &rb_probe_family) {
+      char path[1024];
+      golden_path(c, o->record, path, sizeof path);
+      c->record = fopen(path, "w");
+      if (!c->record) {
+        printf("FAIL  cannot write %s\n", path);
+        c->failed++;
+      } else {
+        golden_checks(c);
+        fclose(c->record);
+        c->record = NULL;
+      }
+    }
+  } else {
+    snprintf(note, sizeof note, "unavailable: %s", rb_message());
+    rb_clear();
+    c->skipped++;
+  }
+  if (c->variant->backend == RB_CUDA && !o->record && c->golden && has_golden(c)) {
+    golden_checks(c);
+    if (st != RB_OK) snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output");
+  }
+  printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
+         c->failed - before_fail, note[0] ? "   " : "", note);
+  fflush(stdout);
+}
+
+static void write_junit(const char *path, FILE *cases, const rb_checker *c) {
+  FILE *f = fopen(path, "w");
+  char line[2048];
+  if (!f) {
+    fprintf(stderr, "regbench check: cannot write %s\n", path);
+    return;
+  }
+  fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\" skipped=\"0\">\n",
+          c->passed + c->failed, c->failed);
+  rewind(cases);
+  while (fgets(line, sizeof line, cases)) fputs(line, f);
+  fprintf(f, "  </testsuite>\n</testsuites>\n");
+  fclose(f);
+}
+
+static int wanted(const rb_check_options *o, const char *family) {
+  for (int i = 0; i < o->families; i++)
+    if (strcmp(o->family[i], family) == 0) return 1;
+  return o->families == 0;
+}
+
+int rb_check_run(const rb_check_options *o) {
+  rb_checker c = {.golden = o->golden, .verbose = o->verbose};
+  if (o->junit) c.junit_cases = tmpfile();
+  int count;
+  const rb_family *const *families = rb_families(&count);
+  for (int i = 0; i < count; i++) {
+    if (!wanted(o, families[i]->name)) continue;
+    for (int v = 0; v < families[i]->count; v++) {
+      c.family = families[i];
+      c.variant = &families[i]->variants[v];
+      if (!o->variant || strcmp(o->variant, c.variant->name) == 0) check_variant(&c, o);
+    }
+  }
+  if (rb_guard_violations()) {
+    printf("FAIL  %d guard bands around arrays were overwritten\n", rb_guard_violations());
+    c.failed++;
+  }
+  printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
+  if (c.junit_cases) {
+    write_junit(o->junit, c.junit_cases, &c);
+    fclose(c.junit_cases);
+  }
+  return c.failed ? RB_EXIT_INVALID : c.passed ? RB_EXIT_OK : RB_EXIT_NOTHING;
+}

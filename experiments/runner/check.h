@@ -1,0 +1,63 @@
+/* regbench check: every variant against the oracle and against the properties its family promises. */
+#ifndef RB_CHECK_H
+#define RB_CHECK_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+#include <stdio.h>
+
+typedef struct rb_checker {
+  const rb_variant *variant; /* under test; set by the driver */
+  const rb_family *family;
+  const char *golden;        /* folder of recorded GPU outputs */
+  FILE *record;              /* not NULL: write golden outputs here instead of comparing */
+  FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
+  int verbose;
+  int passed, failed, skipped;
+} rb_checker;
+
+/* One check of the variant under test. Passes when value <= limit (a NaN fails); prints failures. */
+void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Turns a status into a failed check; RB_EUNSUPPORTED into a skip. True when st is RB_OK. */
+int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Compare values with what this variant gave on a GPU host, within the limit stored there; a case that is
+ * not in its file is not compared. When recording, store values and limit instead. */
+void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
+
+/* All checks of the variant under test; expects it to be available. */
+void rb_check_interp(rb_checker *c);
+void rb_check_derivative(rb_checker *c);
+void rb_check_spectral(rb_checker *c);
+void rb_check_probe(rb_checker *c);
+/* CPU oracle against what this CUDA variant gave on the GPU host. Runs on machines without a GPU. */
+void rb_check_interp_golden(rb_checker *c);
+void rb_check_derivative_golden(rb_checker *c);
+void rb_check_spectral_golden(rb_checker *c);
+
+/* The sizes every family is checked at: 1, 2, primes, powers of two and their neighbours, non-cubic. */
+extern const rb_grid rb_check_grids[];
+extern const int rb_check_grid_count;
+
+/* n values in [-1, 1) of the given precision, reproducible by seed. */
+void rb_check_random(rb_dtype t, void *out, int64_t n, uint64_t seed);
+double rb_check_at(rb_dtype t, const void *a, int64_t i);
+void rb_check_set(rb_dtype t, void *a, int64_t i, double v);
+/* max |a - b|; NaN when either holds one. */
+double rb_check_distance(rb_dtype t, const void *a, const void *b, int64_t n);
+/* sum a_i b_i in double. */
+double rb_check_dot(rb_dtype t, const void *a, const void *b, int64_t n);
+/* g[i] = f[(i - shift) mod n] for one component. */
+void rb_check_roll(rb_dtype t, rb_grid grid, const void *f, const int shift[3], void *g);
+
+typedef struct {
+  int families;
+  const char *family[8]; /* none: all */
+  const char *junit, *golden, *record;
+  const char *variant; /* only this one, or NULL */
+  int verbose;
+} rb_check_options;
+/* Exit code: 0 all passed, 3 something failed, 9 nothing ran. */
+int rb_check_run(const rb_check_options *options);
+#endif

@@ -1,0 +1,113 @@
+#include "kernels/base/backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each block carries its own header on the host side, so that sizes are known on release without
+ * touching device memory: a small open list is enough for the few dozen arrays a run holds. */
+typedef struct block {
+  void *base, *user;
+  size_t bytes;
+  rb_backend_kind kind;
+  struct block *next;
+} block;
+
+enum { GUARD = 256, GUARD_BYTE = 0xA5 };
+
+static block *blocks;
+static size_t live[RB_BACKENDS], peak[RB_BACKENDS], limit[RB_BACKENDS];
+static int violations;
+
+rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out) {
+  return kind == RB_CPU ? rb_cpu_backend(out) : rb_cuda_backend(out);
+}
+
+#ifndef NDEBUG
+static rb_status dress(const rb_backend *b, block *k) {
+  rb_status st = RB_OK;
+  char *base = k->base;
+  RB_TRY(b->fill(base, GUARD_BYTE, GUARD));
+  RB_TRY(b->fill(k->user, 0xFF, k->bytes));
+  RB_TRY(b->fill((char *)k->user + k->bytes, GUARD_BYTE, GUARD));
+done:
+  return st;
+}
+static void inspect(const rb_backend *b, const block *k) {
+  unsigned char band[GUARD];
+  const void *ends[2] = {k->base, (const char *)k->user + k->bytes};
+  for (int e = 0; e < 2; e++) {
+    if (b->download(band, ends[e], GUARD) != RB_OK) continue;
+    for (int i = 0; i < GUARD; i++)
+      if (band[i] != GUARD_BYTE) {
+        violations++;
+        break;
+      }
+  }
+}
+enum { BAND = GUARD };
+#else
+static rb_status dress(const rb_backend *b, block *k) {
+  (void)b, (void)k;
+  return RB_OK;
+}
+static void inspect(const rb_backend *b, const block *k) { (void)b, (void)k; }
+enum { BAND = 0 };
+#endif
+
+rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out) {
+  rb_status st = RB_OK;
+  block *k = NULL;
+  *out = NULL;
+  RB_CHECK(bytes < SIZE_MAX - 2 * GUARD, RB_ENOMEM, "allocation of %zu bytes overflows", bytes);
+  RB_CHECK(!limit[b->kind] || live[b->kind] + bytes <= limit[b->kind], RB_ENOMEM,
+           "%s memory: %zu bytes asked for, %zu of %zu in use; take a smaller size", b->name, bytes,
+           live[b->kind], limit[b->kind]);
+  k = calloc(1, sizeof *k);
+  RB_CHECK(k, RB_ENOMEM, "host memory: %zu bytes asked for", sizeof *k);
+  RB_TRY(b->alloc(bytes + 2 * (size_t)BAND, &k->base));
+  k->user = (char *)k->base + BAND;
+  k->bytes = bytes;
+  k->kind = b->kind;
+  RB_TRY(dress(b, k));
+  *out = k->user;
+#pragma omp critical(rb_blocks)
+  {
+    k->next = blocks;
+    blocks = k;
+    live[b->kind] += bytes;
+    if (live[b->kind] > peak[b->kind]) peak[b->kind] = live[b->kind];
+  }
+  k = NULL;
+done:
+  if (k && k->base) b->release(k->base);
+  free(k);
+  return st;
+}
+
+void rb_release(const rb_backend *b, void *p) {
+  if (!p) return;
+  block *k = NULL;
+#pragma omp critical(rb_blocks)
+  {
+    for (block **link = &blocks; *link; link = &(*link)->next)
+      if ((*link)->user == p && (*link)->kind == b->kind) {
+        k = *link;
+        *link = k->next;
+        live[b->kind] -= k->bytes;
+        break;
+      }
+  }
+  if (!k) {
+    violations++; /* released twice, or never ours */
+    return;
+  }
+  inspect(b, k);
+  b->release(k->base);
+  free(k);
+}
+
+size_t rb_memory_live(rb_backend_kind kind) { return live[kind]; }
+size_t rb_memory_peak(rb_backend_kind kind) { return peak[kind]; }
+void rb_memory_reset_peak(rb_backend_kind kind) { peak[kind] = live[kind]; }
+int rb_guard_violations(void) { return violations; }
+void rb_memory_limit(rb_backend_kind kind, size_t bytes) { limit[kind] = bytes; }

@@ -1,0 +1,57 @@
+/* A backend is where arrays live and kernels run: host memory, or one CUDA device.
+ *
+ * rb_alloc counts live bytes and their high-water mark. Debug builds (no NDEBUG) fill new memory with
+ * 0xFF (a NaN in float and double) and put guard bands around it that rb_release checks. */
+#ifndef RB_BASE_BACKEND_H
+#define RB_BASE_BACKEND_H
+
+#include "kernels/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { RB_CPU = 0, RB_CUDA = 1, RB_BACKENDS = 2 } rb_backend_kind;
+
+typedef struct rb_backend {
+  const char *name; /* "cpu", "cuda" */
+  rb_backend_kind kind;
+  rb_status (*alloc)(size_t bytes, void **out);
+  void (*release)(void *p);
+  rb_status (*upload)(void *dst, const void *host, size_t bytes);
+  rb_status (*download)(void *host, const void *src, size_t bytes);
+  rb_status (*fill)(void *dst, int byte, size_t bytes);
+  rb_status (*sync)(void);
+  /* One timer a backend: CUDA events on the stream that kernels use, the monotonic clock on the CPU. */
+  rb_status (*timer_start)(void);
+  rb_status (*timer_stop)(double *seconds);
+  rb_status (*memory)(size_t *total, size_t *available);
+  size_t (*cache_bytes)(void); /* last-level cache: rotation of buffers goes beyond twice this */
+} rb_backend;
+
+/* The backend, or RB_EDEVICE with the reason why it cannot be used here. */
+rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out);
+
+/* Provided by cpu_ref/base and by kernels/cuda (or its stub in builds without nvcc). */
+rb_status rb_cpu_backend(const rb_backend **out);
+rb_status rb_cuda_backend(const rb_backend **out);
+
+/* bytes of uninitialised memory on b, aligned to 256 bytes. RB_ENOMEM names the bytes asked for. */
+rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out);
+/* Accepts NULL. A damaged guard band is reported by rb_guard_violations(). */
+void rb_release(const rb_backend *b, void *p);
+
+size_t rb_memory_live(rb_backend_kind kind);
+size_t rb_memory_peak(rb_backend_kind kind);
+void rb_memory_reset_peak(rb_backend_kind kind);
+int rb_guard_violations(void);
+/* Pretend that the backend holds only `bytes` (0: no pretence). For tests of out-of-memory paths. */
+void rb_memory_limit(rb_backend_kind kind, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+#include "kernels/base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_MAX = 1024 };
+
+static _Thread_local char message[MESSAGE_MAX];
+static _Thread_local char message_where[MESSAGE_MAX + 256];
+
+rb_status rb_fail(rb_status code, const char *file, int line, const char *format, ...) {
+  if (message[0] != '\0') return code;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  const char *base = strrchr(file, '/');
+  snprintf(message_where, sizeof message_where, "%s (%s:%d)", message, base ? base + 1 : file, line);
+  return code;
+}
+
+const char *rb_message(void) { return message; }
+const char *rb_message_where(void) { return message_where; }
+
+void rb_clear(void) {
+  message[0] = '\0';
+  message_where[0] = '\0';
+}
+
+const char *rb_status_name(rb_status code) {
+  static const char *const names[] = {
+      [RB_OK] = "ok",
+      [RB_EINVAL] = "invalid argument",
+      [RB_ENOTFOUND] = "not found",
+      [RB_EFORMAT] = "bad format",
+      [RB_EIO] = "input/output error",
+      [RB_ENOMEM] = "out of memory",
+      [RB_EDEVICE] = "device error",
+      [RB_EUNSUPPORTED] = "unsupported",
+      [RB_EINVALID] = "verification failed",
+      [RB_EBUSY] = "busy",
+      [RB_EINTERRUPTED] = "interrupted",
+  };
+  unsigned i = (unsigned)code;
+  return i < sizeof names / sizeof *names && names[i] ? names[i] : "unknown status";
+}

@@ -1,0 +1,120 @@
+/* CUDA memory, stream and event timer of the current device. */
+#include "kernels/cuda/cuda.cuh"
+
+#include <stdio.h>
+#include <string.h>
+
+static cudaStream_t stream;
+static cudaEvent_t begin_event, end_event;
+static int l2_bytes;
+
+extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
+
+extern "C" const char *rb_cuda_explain(int error) {
+  switch ((cudaError_t)error) {
+    case cudaErrorNoDevice: return "no CUDA-capable GPU on this machine; CPU variants run without one";
+    case cudaErrorInsufficientDriver:
+      return "the CUDA driver is missing or older than this build's runtime; install a driver for CUDA 13, or rebuild with the host's toolkit";
+    case cudaErrorMemoryAllocation: return "GPU memory does not suffice; take a smaller size or close other GPU programs";
+    case cudaErrorNoKernelImageForDevice:
+      return "this build holds no code for the GPU; rebuild with -DCMAKE_CUDA_ARCHITECTURES=native";
+    case cudaErrorDevicesUnavailable: return "the GPU is busy or in exclusive mode; see 'regbench doctor'";
+    default: return cudaGetErrorString((cudaError_t)error);
+  }
+}
+
+static rb_status cuda_alloc(size_t bytes, void **out) {
+  cudaError_t e = cudaMalloc(out, bytes ? bytes : 256);
+  if (e == cudaSuccess) return RB_OK;
+  (void)cudaGetLastError(); /* an allocation that fails is not sticky */
+  *out = NULL;
+  size_t free_bytes = 0, total = 0;
+  cudaMemGetInfo(&free_bytes, &total);
+  return RB_FAIL(e == cudaErrorMemoryAllocation ? RB_ENOMEM : RB_EDEVICE, "GPU memory: %zu bytes asked for, %zu free: %s",
+                 bytes, free_bytes, rb_cuda_explain((int)e));
+}
+static void cuda_release(void *p) { cudaFree(p); }
+
+static rb_status copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemcpyAsync(dst, src, bytes, kind, stream));
+  RB_CUDA_TRY(cudaStreamSynchronize(stream));
+done:
+  return st;
+}
+static rb_status cuda_upload(void *dst, const void *src, size_t bytes) { return copy(dst, src, bytes, cudaMemcpyHostToDevice); }
+static rb_status cuda_download(void *dst, const void *src, size_t bytes) { return copy(dst, src, bytes, cudaMemcpyDeviceToHost); }
+static rb_status cuda_fill(void *dst, int byte, size_t bytes) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemsetAsync(dst, byte, bytes, stream));
+done:
+  return st;
+}
+static rb_status cuda_sync(void) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaStreamSynchronize(stream));
+done:
+  return st;
+}
+static rb_status cuda_timer_start(void) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaEventRecord(begin_event, stream));
+done:
+  return st;
+}
+static rb_status cuda_timer_stop(double *seconds) {
+  rb_status st = RB_OK;
+  float ms = 0;
+  RB_CUDA_TRY(cudaEventRecord(end_event, stream));
+  RB_CUDA_TRY(cudaEventSynchronize(end_event));
+  RB_CUDA_TRY(cudaEventElapsedTime(&ms, begin_event, end_event));
+  *seconds = 1e-3 * (double)ms;
+done:
+  return st;
+}
+static rb_status cuda_memory(size_t *total, size_t *available) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemGetInfo(available, total));
+done:
+  return st;
+}
+static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
+
+static const rb_backend backend = {
+    "cuda",      RB_CUDA,          cuda_alloc,      cuda_release, cuda_upload,      cuda_download, cuda_fill,
+    cuda_sync,   cuda_timer_start, cuda_timer_stop, cuda_memory,  cuda_cache_bytes,
+};
+
+static rb_status open_device(void) {
+  rb_status st = RB_OK;
+  int count = 0, device = 0;
+  cudaError_t e = cudaGetDeviceCount(&count);
+  if (e == cudaSuccess && count == 0) e = cudaErrorNoDevice;
+  RB_CHECK(e == cudaSuccess, RB_EDEVICE, "%s", rb_cuda_explain((int)e));
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device));
+  RB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  RB_CUDA_TRY(cudaEventCreate(&begin_event));
+  RB_CUDA_TRY(cudaEventCreate(&end_event));
+done:
+  return st;
+}
+
+/* Opened once; the reason of a first failure is kept and repeated. */
+extern "C" rb_status rb_cuda_backend(const rb_backend **out) {
+  static int opened;
+  static rb_status first;
+  static char reason[512];
+  *out = NULL;
+  if (!opened) {
+    first = open_device();
+    if (first != RB_OK) {
+      snprintf(reason, sizeof reason, "%s", rb_message());
+      rb_clear();
+    }
+    opened = 1;
+  }
+  if (first != RB_OK) return RB_FAIL(first, "%s", reason);
+  *out = &backend;
+  return RB_OK;
+}

@@ -1,0 +1,88 @@
+#include "kernels/derivative/derivative.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define RB_VARIANT(symbol, ...) extern const rb_derivative_ops symbol;
+#define RB_VARIANT_CUDA(symbol, ...) extern const rb_derivative_ops symbol;
+#include "kernels/derivative/derivative_variants.def"
+#undef RB_VARIANT
+#undef RB_VARIANT_CUDA
+
+#define RB_VARIANT(symbol, name, tag, backend, idea) {name, tag, idea, backend, &symbol},
+#ifdef RB_WITH_CUDA
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, &symbol},
+#else
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, NULL},
+#endif
+static const rb_variant variants[] = {
+#include "kernels/derivative/derivative_variants.def"
+};
+
+const rb_family rb_derivative_family = {
+    .name = "derivative",
+    .what = "gradient and divergence: FD8, FD2, spectral",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+rb_status rb_derivative_create(const rb_variant *variant, const rb_derivative_desc *desc, rb_derivative_plan **out) {
+  rb_status st = RB_OK;
+  const rb_derivative_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "derivative: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant;
+  (*out)->backend = backend;
+  (*out)->desc = *desc;
+done:
+  return st;
+}
+
+static const rb_derivative_ops *ops_of(const rb_derivative_plan *p) { return p->variant->ops; }
+
+rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g) { return ops_of(plan)->gradient(plan, f, g); }
+rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d) { return ops_of(plan)->divergence(plan, v, d); }
+void rb_derivative_destroy(rb_derivative_plan *plan) {
+  if (plan) ops_of(plan)->destroy(plan);
+}
+
+double rb_derivative_flops(const rb_derivative_desc *desc) {
+  double n = (double)rb_grid_points(desc->grid);
+  if (desc->scheme == RB_SPECTRAL) return 4 * 2.5 * n * log2(n > 1 ? n : 2) + 3 * 6 * n / 2;
+  return 3 * n * (desc->scheme == RB_FD8 ? 12 : 2);
+}
+
+double rb_derivative_bytes(const rb_derivative_desc *desc) {
+  return 4.0 * (double)rb_dtype_size(desc->dtype) * (double)rb_grid_points(desc->grid);
+}
+
+/* Finite differences: 8 rounded products whose coefficients sum to 2 (4/5 + 1/5 + ...) over h. Spectral:
+ * the largest wave number n/2 amplifies the transform's error of order eps log2 N. Three axes add up. */
+double rb_derivative_tolerance(const rb_derivative_desc *desc, double range) {
+  double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, longest = 1;
+  for (int a = 0; a < 3; a++)
+    if ((double)desc->grid.n[a] > longest) longest = (double)desc->grid.n[a];
+  if (desc->scheme == RB_SPECTRAL) {
+    double n = (double)rb_grid_points(desc->grid);
+    return 3 * eps * (1 + log2(n)) * longest * range;
+  }
+  return 3 * 8 * eps * 2 * range * longest / RB_TWO_PI;
+}
+
+rb_status rb_scheme_parse(const char *name, rb_scheme *out) {
+  static const char *const names[] = {"fd2", "fd8", "spectral"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out = (rb_scheme)i;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown scheme '%s': fd2, fd8, spectral", name);
+}

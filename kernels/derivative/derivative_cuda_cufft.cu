@@ -1,0 +1,93 @@
+/* GPU-FFT (brunn2020 2.3.2): real 3D transforms; the pass between them reads a coefficient once and writes
+ * three for the gradient, reads three and writes one for the divergence. */
+#include "kernels/derivative/derivative.h"
+#include "kernels/spectral/fft_cuda.cuh"
+
+#include <stdlib.h>
+
+typedef struct {
+  rb_derivative_plan head;
+  rb_cufft fft;
+  float2 *one, *three;
+} cufft_plan;
+
+static rb_status supports(const rb_derivative_desc *d) {
+  if (d->scheme != RB_SPECTRAL || d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "cuda/cufft is spectral in float32 only");
+  return RB_OK;
+}
+
+static void destroy(rb_derivative_plan *head) {
+  cufft_plan *p = (cufft_plan *)head;
+  rb_cufft_destroy(&p->fft);
+  rb_release(head->backend, p->one);
+  rb_release(head->backend, p->three);
+  free(p);
+}
+
+static rb_status plan(const rb_backend *backend, const rb_derivative_desc *d, rb_derivative_plan **out) {
+  rb_status st = RB_OK;
+  size_t bytes = (size_t)rb_cufft_coefficients(d->grid) * sizeof(float2);
+  cufft_plan *p = (cufft_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  RB_TRY(rb_alloc(backend, bytes, (void **)&p->one));
+  RB_TRY(rb_alloc(backend, 3 * bytes, (void **)&p->three));
+  RB_TRY(rb_cufft_create(&p->fft, d->grid, 1));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+
+static __global__ void __launch_bounds__(256) spread(const float2 *__restrict__ one, float2 *__restrict__ three, int64_t count, int n1,
+                                                    int n2, int n3, float scale) {
+  int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= count) return;
+  float k[3];
+  float2 v = one[p];
+  rb_wavenumbers(p, n1, n2, n3, k);
+#pragma unroll
+  for (int a = 0; a < 3; a++) three[a * count + p] = make_float2(-scale * k[a] * v.y, scale * k[a] * v.x);
+}
+
+static __global__ void __launch_bounds__(256) collect(const float2 *__restrict__ three, float2 *__restrict__ one, int64_t count, int n1,
+                                                     int n2, int n3, float scale) {
+  int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= count) return;
+  float k[3], re = 0, im = 0;
+  rb_wavenumbers(p, n1, n2, n3, k);
+#pragma unroll
+  for (int a = 0; a < 3; a++) {
+    float2 v = three[a * count + p];
+    re -= k[a] * v.y;
+    im += k[a] * v.x;
+  }
+  one[p] = make_float2(scale * re, scale * im);
+}
+
+static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
+  rb_status st = RB_OK;
+  cufft_plan *p = (cufft_plan *)head;
+  const int64_t *n = head->desc.grid.n, count = rb_cufft_coefficients(head->desc.grid);
+  float scale = (float)(1.0 / (double)rb_grid_points(head->desc.grid));
+  RB_TRY(rb_cufft_forward(&p->fft, 1, (const float *)f, p->one));
+  RB_LAUNCH(spread, rb_blocks(count, 256), 256, 0, p->one, p->three, count, (int)n[0], (int)n[1], (int)n[2], scale);
+  RB_TRY(rb_cufft_inverse(&p->fft, 3, p->three, (float *)g));
+done:
+  return st;
+}
+
+static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
+  rb_status st = RB_OK;
+  cufft_plan *p = (cufft_plan *)head;
+  const int64_t *n = head->desc.grid.n, count = rb_cufft_coefficients(head->desc.grid);
+  float scale = (float)(1.0 / (double)rb_grid_points(head->desc.grid));
+  RB_TRY(rb_cufft_forward(&p->fft, 3, (const float *)v, p->three));
+  RB_LAUNCH(collect, rb_blocks(count, 256), 256, 0, p->three, p->one, count, (int)n[0], (int)n[1], (int)n[2], scale);
+  RB_TRY(rb_cufft_inverse(&p->fft, 1, p->one, (float *)d));
+done:
+  return st;
+}
+
+extern "C" const rb_derivative_ops rb_derivative_cufft = {supports, plan, gradient, divergence, destroy};

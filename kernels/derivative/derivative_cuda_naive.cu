@@ -1,0 +1,41 @@
+/* cuda/naive of derivative: a thread a point, every tap from global memory. */
+#include "kernels/derivative/derivative_fd.cuh"
+
+static __device__ __forceinline__ float partial(const float *__restrict__ f, int64_t base, int at, int n, int64_t stride, const float c[HALO]) {
+  float s = 0;
+#pragma unroll
+  for (int l = 1; l <= HALO; l++)
+    s += c[l - 1] * (f[base + rb_wrap_near(at + l, n) * stride] - f[base + rb_wrap_near(at - l, n) * stride]);
+  return s;
+}
+
+template <int DIVERGENCE>
+static __global__ void __launch_bounds__(256) kernel(const float *__restrict__ in, float *__restrict__ out, int n1, int n2, int n3,
+                                                    fd8_coefficients k) {
+  int64_t n = (int64_t)n1 * n2 * n3, p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= n) return;
+  int i3 = (int)(p % n3), i2 = (int)(p / n3 % n2), i1 = (int)(p / ((int64_t)n3 * n2));
+  int64_t plane = (int64_t)n2 * n3, step = DIVERGENCE ? n : 0;
+  float d1 = partial(in, p - i1 * plane, i1, n1, plane, k.c[0]);
+  float d2 = partial(in + step, p - (int64_t)i2 * n3, i2, n2, n3, k.c[1]);
+  float d3 = partial(in + 2 * step, p - i3, i3, n3, 1, k.c[2]);
+  if (DIVERGENCE) {
+    out[p] = d1 + d2 + d3;
+  } else {
+    out[p] = d1;
+    out[n + p] = d2;
+    out[2 * n + p] = d3;
+  }
+}
+
+template <int DIVERGENCE>
+static rb_status run(rb_derivative_plan *p, const void *in, void *out) {
+  rb_status st = RB_OK;
+  rb_grid g = p->desc.grid;
+  RB_LAUNCH(kernel<DIVERGENCE>, rb_blocks(rb_grid_points(g), 256), 256, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1],
+            (int)g.n[2], fd8_make(g));
+done:
+  return st;
+}
+
+extern "C" const rb_derivative_ops rb_derivative_naive_cuda = {fd8_supports, fd8_plan, run<0>, run<1>, fd8_destroy};

@@ -1,0 +1,131 @@
+#include "kernels/interp/interp.h"
+
+#include <float.h>
+#include <string.h>
+
+/* Declare every ops table, then list them. */
+#define RB_VARIANT(symbol, ...) extern const rb_interp_ops symbol;
+#define RB_VARIANT_CUDA(symbol, ...) extern const rb_interp_ops symbol;
+#include "kernels/interp/interp_variants.def"
+#undef RB_VARIANT
+#undef RB_VARIANT_CUDA
+
+#define RB_VARIANT(symbol, name, tag, backend, idea) {name, tag, idea, backend, &symbol},
+#ifdef RB_WITH_CUDA
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, &symbol},
+#else
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, NULL},
+#endif
+static const rb_variant variants[] = {
+#include "kernels/interp/interp_variants.def"
+};
+
+const rb_family rb_interp_family = {
+    .name = "interp",
+    .what = "values of a scalar or 3-vector field at arbitrary points",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out) {
+  rb_status st = RB_OK;
+  const rb_interp_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "interp: axis %d has %lld points; 1 to 2^20 work",
+             a + 1, (long long)desc->grid.n[a]);
+  RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "interp: %d components; 1 and 3 work", desc->components);
+  RB_TRY(rb_variant_available(variant));
+  RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
+           "interp: the B-spline's prefilter is periodic only");
+  RB_TRY(ops->supports(desc));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant;
+  (*out)->backend = backend;
+  (*out)->desc = *desc;
+done:
+  return st;
+}
+
+static const rb_interp_ops *ops_of(const rb_interp_plan *p) { return p->variant->ops; }
+
+rb_status rb_interp_load(rb_interp_plan *plan, const void *f) { return ops_of(plan)->load(plan, f); }
+
+rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, const void *x, void *out) {
+  if (np < 0) return RB_FAIL(RB_EINVAL, "interp: %lld points", (long long)np);
+  return np == 0 ? RB_OK : ops_of(plan)->eval(plan, np, x, out);
+}
+
+void rb_interp_destroy(rb_interp_plan *plan) {
+  if (plan) ops_of(plan)->destroy(plan);
+}
+
+/* Separable evaluation: 4 taps an axis give 2*(64+16+4) FLOPs, 2 taps 2*(8+4+2); weights 12 an axis for
+ * cubics, 1 for linear; a prefilter by recursion costs 2 multiply-adds and a scaling an axis. */
+double rb_interp_flops(const rb_interp_desc *desc, int64_t np) {
+  double n = (double)rb_grid_points(desc->grid), c = desc->components;
+  if (desc->basis == RB_LINEAR) return (double)np * (28 * c + 3);
+  double f = (double)np * (168 * c + 36);
+  return desc->basis == RB_BSPLINE ? f + n * c * 15 : f;
+}
+
+double rb_interp_bytes(const rb_interp_desc *desc, int64_t np) {
+  double n = desc->localized ? 64 : (double)rb_grid_points(desc->grid);
+  return (double)rb_dtype_size(desc->dtype) * ((double)np * (3 + desc->components) + n * desc->components);
+}
+
+double rb_interp_paper_flops(const char *tag) {
+  static const struct {
+    const char *tag;
+    double flops;
+  } table[] = {{"PRE-FILTER", 22}, {"GPU-TXTLIN", 30}, {"GPU-LAG", 221}, {"GPU-TXTLAG", 482}, {"GPU-TXTSPL", 294}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(tag, table[i].tag) == 0) return table[i].flops;
+  return 0;
+}
+
+/* Rounding: sums of up to 64 products whose weights sum to at most 1.25^3 in modulus, behind a prefilter
+ * of gain 3^1.5 for the B-spline. An 8-bit fraction shifts each axis by up to 2^-9 cell, so neighbouring
+ * values that differ by up to 2*range move the result by 2*range*2^-9 an axis, times the weights' modulus. */
+double rb_interp_tolerance(const rb_variant *variant, const rb_interp_desc *desc, double range) {
+  const rb_interp_ops *ops = variant->ops;
+  double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  double gain = desc->basis == RB_LINEAR ? 1 : desc->basis == RB_LAGRANGE ? 2 : 5.2;
+  double rounding = 12 * eps * gain * range;
+  if (ops->weight_bits == 0) return rounding;
+  return rounding + 3 * 2 * range * gain / (double)(2 << ops->weight_bits);
+}
+
+const char *rb_interp_basis_name(rb_interp_basis b) {
+  return b == RB_LINEAR ? "linear" : b == RB_LAGRANGE ? "lagrange" : "bspline";
+}
+
+rb_status rb_interp_basis_parse(const char *name, rb_interp_basis *basis, rb_prefilter *prefilter) {
+  static const struct {
+    const char *name;
+    rb_interp_basis basis;
+    rb_prefilter prefilter;
+  } table[] = {{"linear", RB_LINEAR, RB_PREFILTER_EXACT},
+               {"lagrange", RB_LAGRANGE, RB_PREFILTER_EXACT},
+               {"bspline", RB_BSPLINE, RB_PREFILTER_EXACT},
+               {"bspline15", RB_BSPLINE, RB_PREFILTER_15TAP}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(name, table[i].name) == 0) {
+      *basis = table[i].basis;
+      *prefilter = table[i].prefilter;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown basis '%s': linear, lagrange, bspline, bspline15", name);
+}
+
+rb_status rb_boundary_parse(const char *name, rb_boundary *out) {
+  static const char *const names[] = {"periodic", "clamp", "zero"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out = (rb_boundary)i;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown boundary '%s': periodic, clamp, zero", name);
+}

@@ -1,0 +1,130 @@
+/* Ours: float32 evaluation straight from the field, and the order in which blocks visit points.
+ *
+ * When there are as many points as nodes, point p is taken to belong near node p (a registration's
+ * characteristics do), and a block takes a brick of nodes, so that its points share cache lines. Otherwise
+ * a block takes consecutive points. Either order gives the same values. */
+#ifndef RB_INTERP_BRICK_CUH
+#define RB_INTERP_BRICK_CUH
+
+#include "kernels/interp/interp_prefilter.cuh"
+#include "kernels/interp/interp_weights.cuh"
+
+#include <stdlib.h>
+
+enum { BRICK1 = 8, BRICK2 = 8, BRICK3 = 32, BRICK = BRICK1 * BRICK2 * BRICK3, THREADS = 256, PER_THREAD = BRICK / THREADS };
+
+struct field_view {
+  const float *f;
+  int n1, n2, n3;
+};
+
+typedef struct {
+  rb_interp_plan head;
+  const float *field; /* the caller's, or the coefficients */
+  float *coefficients, *scratch;
+} brick_plan;
+
+static rb_status brick_supports(const rb_interp_desc *d) {
+  if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  if (d->basis == RB_BSPLINE && d->prefilter != RB_PREFILTER_EXACT)
+    return RB_FAIL(RB_EUNSUPPORTED, "this variant prefilters exactly: bspline, not bspline15");
+  return RB_OK;
+}
+
+static void brick_destroy(rb_interp_plan *head) {
+  brick_plan *p = (brick_plan *)head;
+  rb_release(head->backend, p->coefficients);
+  rb_release(head->backend, p->scratch);
+  free(p);
+}
+
+static rb_status brick_plan_create(const rb_backend *backend, const rb_interp_desc *d, rb_interp_plan **out) {
+  rb_status st = RB_OK;
+  size_t field = (size_t)rb_grid_points(d->grid) * sizeof(float);
+  brick_plan *p = (brick_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  if (d->basis == RB_BSPLINE) {
+    RB_TRY(rb_alloc(backend, field * (size_t)d->components, (void **)&p->coefficients));
+    RB_TRY(rb_alloc(backend, field, (void **)&p->scratch));
+  }
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) brick_destroy(&p->head);
+  return st;
+}
+
+static rb_status brick_load(rb_interp_plan *head, const void *f) {
+  rb_status st = RB_OK;
+  brick_plan *p = (brick_plan *)head;
+  int64_t n = rb_grid_points(head->desc.grid);
+  p->field = (const float *)f;
+  if (head->desc.basis != RB_BSPLINE) return RB_OK;
+  for (int c = 0; c < head->desc.components; c++)
+    RB_TRY(rb_prefilter_exact(head->desc.grid, (const float *)f + c * n, p->coefficients + c * n, p->scratch));
+  p->field = p->coefficients;
+done:
+  return st;
+}
+
+/* Index of the q-th point of this thread, or -1. Lanes run along x3. */
+static __device__ __forceinline__ int64_t brick_point(int q, int is_grid, int64_t np, int n1, int n2, int n3, int bricks2, int bricks3) {
+  if (!is_grid) {
+    int64_t p = (int64_t)blockIdx.x * BRICK + q * THREADS + threadIdx.x;
+    return p < np ? p : -1;
+  }
+  int b = blockIdx.x, b3 = b % bricks3, b2 = b / bricks3 % bricks2, b1 = b / bricks3 / bricks2;
+  int i3 = b3 * BRICK3 + threadIdx.x % BRICK3, i2 = b2 * BRICK2 + threadIdx.x / BRICK3, i1 = b1 * BRICK1 + q;
+  return i1 < n1 && i2 < n2 && i3 < n3 ? ((int64_t)i1 * n2 + i2) * n3 + i3 : -1;
+}
+
+/* Offset and admissibility of tap k of an axis under the boundary rule. */
+template <int BOUNDARY>
+static __device__ __forceinline__ int boundary_index(int k, int n, float *w) {
+  if (BOUNDARY == RB_PERIODIC) return rb_wrap_near(k, n);
+  if (BOUNDARY == RB_ZERO && (unsigned)k >= (unsigned)n) *w = 0.0f;
+  return min(max(k, 0), n - 1);
+}
+
+/* The value at one point by loads from global memory. */
+template <int BASIS, int BOUNDARY>
+static __device__ __forceinline__ float gather_global(field_view v, float x1, float x2, float x3) {
+  const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1;
+  float t1, t2, t3, w1[4], w2[4], w3[4], sum = 0;
+  int b1 = cell_of(x1, &t1) - SHIFT, b2 = cell_of(x2, &t2) - SHIFT, b3 = cell_of(x3, &t3) - SHIFT;
+  int k3[4];
+  basis_weights<BASIS>(t1, w1);
+  basis_weights<BASIS>(t2, w2);
+  basis_weights<BASIS>(t3, w3);
+#pragma unroll
+  for (int k = 0; k < TAPS; k++) k3[k] = boundary_index<BOUNDARY>(b3 + k, v.n3, &w3[k]);
+#pragma unroll
+  for (int i = 0; i < TAPS; i++) {
+    int64_t plane = (int64_t)boundary_index<BOUNDARY>(b1 + i, v.n1, &w1[i]) * v.n2;
+    float slice = 0;
+#pragma unroll
+    for (int j = 0; j < TAPS; j++) {
+      float wj = w2[j], row = 0;
+      const float *line = v.f + (plane + boundary_index<BOUNDARY>(b2 + j, v.n2, &wj)) * v.n3;
+#pragma unroll
+      for (int k = 0; k < TAPS; k++) row += w3[k] * __ldg(line + k3[k]);
+      slice += wj * row;
+    }
+    sum += w1[i] * slice;
+  }
+  return sum;
+}
+
+#define RB_BRICK_DISPATCH(LAUNCH, basis, boundary)                                        \
+  do {                                                                                    \
+    if ((basis) == RB_LINEAR && (boundary) == RB_PERIODIC) LAUNCH(RB_LINEAR, RB_PERIODIC); \
+    else if ((basis) == RB_LINEAR && (boundary) == RB_CLAMP) LAUNCH(RB_LINEAR, RB_CLAMP); \
+    else if ((basis) == RB_LINEAR) LAUNCH(RB_LINEAR, RB_ZERO);                            \
+    else if ((basis) == RB_BSPLINE) LAUNCH(RB_BSPLINE, RB_PERIODIC);                      \
+    else if ((boundary) == RB_PERIODIC) LAUNCH(RB_LAGRANGE, RB_PERIODIC);                 \
+    else if ((boundary) == RB_CLAMP) LAUNCH(RB_LAGRANGE, RB_CLAMP);                       \
+    else LAUNCH(RB_LAGRANGE, RB_ZERO);                                                    \
+  } while (0)
+
+#endif

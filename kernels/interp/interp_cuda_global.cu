@@ -1,0 +1,32 @@
+/* Ours: float32 weights, loads through L1, a block works on a brick of points. */
+#include "kernels/interp/interp_brick.cuh"
+
+template <int BASIS, int BOUNDARY>
+static __global__ void __launch_bounds__(THREADS) kernel(field_view v, int64_t np, const float *__restrict__ x,
+                                                        float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
+#pragma unroll 2
+  for (int q = 0; q < PER_THREAD; q++) {
+    int64_t p = brick_point(q, is_grid, np, v.n1, v.n2, v.n3, bricks2, bricks3);
+    if (p >= 0) out[p] = gather_global<BASIS, BOUNDARY>(v, x[p], x[np + p], x[2 * np + p]);
+  }
+}
+
+static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
+  rb_status st = RB_OK;
+  const rb_interp_desc *d = &head->desc;
+  int is_grid = np == rb_grid_points(d->grid);
+  int bricks1 = (int)rb_blocks(d->grid.n[0], BRICK1), bricks2 = (int)rb_blocks(d->grid.n[1], BRICK2);
+  int bricks3 = (int)rb_blocks(d->grid.n[2], BRICK3);
+  unsigned blocks = is_grid ? (unsigned)(bricks1 * bricks2 * bricks3) : rb_blocks(np, BRICK);
+  for (int c = 0; c < d->components; c++) {
+    field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2]};
+#define LAUNCH(BASIS, BOUNDARY)                                                                                             \
+  RB_LAUNCH((kernel<BASIS, BOUNDARY>), blocks, THREADS, 0, v, np, (const float *)x, (float *)out + c * np, is_grid, bricks2, bricks3)
+    RB_BRICK_DISPATCH(LAUNCH, d->basis, d->boundary);
+#undef LAUNCH
+  }
+done:
+  return st;
+}
+
+extern "C" const rb_interp_ops rb_interp_global = {brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0};

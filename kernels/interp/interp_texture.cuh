@@ -1,0 +1,113 @@
+/* The plan that all texture variants of interp share: one 3D CUDA array and texture object a component. */
+#ifndef RB_INTERP_TEXTURE_CUH
+#define RB_INTERP_TEXTURE_CUH
+
+#include "kernels/interp/interp_weights.cuh"
+
+#include <stdlib.h>
+
+typedef struct {
+  rb_interp_plan head;
+  cudaArray_t array[3];
+  cudaTextureObject_t texture[3];
+  float *coefficients; /* B-spline only: prefiltered copy, and scratch of the same size */
+  float *scratch;
+} texture_plan;
+
+static rb_status texture_supports_all(const rb_interp_desc *desc) {
+  if (desc->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "texture variants are float32 only");
+  for (int a = 0; a < 3; a++) /* limit of 3D textures, cc 7.5 and later */
+    if (desc->grid.n[a] > 16384) return RB_FAIL(RB_EUNSUPPORTED, "3D textures end at 16384 texels an axis");
+  return RB_OK;
+}
+
+static void texture_destroy(rb_interp_plan *head) {
+  texture_plan *p = (texture_plan *)head;
+  for (int c = 0; c < 3; c++) {
+    if (p->texture[c]) cudaDestroyTextureObject(p->texture[c]);
+    if (p->array[c]) cudaFreeArray(p->array[c]);
+  }
+  rb_release(head->backend, p->coefficients);
+  rb_release(head->backend, p->scratch);
+  free(p);
+}
+
+/* filter: linear for the hardware's trilinear fetch, point for look-ups. */
+static rb_status texture_plan_create(const rb_backend *backend, const rb_interp_desc *d, cudaTextureFilterMode filter,
+                                     rb_interp_plan **out) {
+  rb_status st = RB_OK;
+  cudaExtent extent = make_cudaExtent((size_t)d->grid.n[2], (size_t)d->grid.n[1], (size_t)d->grid.n[0]);
+  cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+  cudaTextureAddressMode mode = d->boundary == RB_PERIODIC ? cudaAddressModeWrap
+                                : d->boundary == RB_CLAMP  ? cudaAddressModeClamp
+                                                           : cudaAddressModeBorder;
+  cudaResourceDesc resource = {};
+  cudaTextureDesc texture = {};
+  texture_plan *p = (texture_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  for (int a = 0; a < 3; a++) texture.addressMode[a] = mode;
+  texture.filterMode = filter;
+  texture.readMode = cudaReadModeElementType;
+  texture.normalizedCoords = 1; /* wrap needs it; the others follow */
+  for (int c = 0; c < d->components; c++) {
+    RB_CUDA_TRY(cudaMalloc3DArray(&p->array[c], &channel, extent));
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = p->array[c];
+    RB_CUDA_TRY(cudaCreateTextureObject(&p->texture[c], &resource, &texture, NULL));
+  }
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) texture_destroy(&p->head);
+  return st;
+}
+
+/* Copy all components of f into the arrays: device to device, asynchronous. */
+static rb_status texture_copy(texture_plan *p, const float *f) {
+  rb_status st = RB_OK;
+  const rb_grid g = p->head.desc.grid;
+  for (int c = 0; c < p->head.desc.components; c++) {
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr((void *)(f + c * rb_grid_points(g)), (size_t)g.n[2] * sizeof(float), (size_t)g.n[2],
+                                      (size_t)g.n[1]);
+    copy.dstArray = p->array[c];
+    copy.extent = make_cudaExtent((size_t)g.n[2], (size_t)g.n[1], (size_t)g.n[0]);
+    copy.kind = cudaMemcpyDeviceToDevice;
+    RB_CUDA_TRY(cudaMemcpy3DAsync(&copy, rb_cuda_stream()));
+  }
+done:
+  return st;
+}
+
+static rb_status texture_load(rb_interp_plan *head, const void *f) { return texture_copy((texture_plan *)head, (const float *)f); }
+
+/* Points come in grid units along x1, x2, x3; the texture's u, v, w are x3, x2, x1 over n. */
+struct unit_scale {
+  float s1, s2, s3;
+};
+static inline unit_scale texture_scale(rb_grid g) {
+  unit_scale s = {1.0f / (float)g.n[0], 1.0f / (float)g.n[1], 1.0f / (float)g.n[2]};
+  return s;
+}
+
+/* One thread a point and component; FETCH(texture, x1, x2, x3, scale) is the variant's idea. */
+template <float (*FETCH)(cudaTextureObject_t, float, float, float, unit_scale)>
+static __global__ void __launch_bounds__(256) texture_kernel(cudaTextureObject_t texture, int64_t np, const float *__restrict__ x,
+                                                            float *__restrict__ out, unit_scale s) {
+  int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (p < np) out[p] = FETCH(texture, x[p], x[np + p], x[2 * np + p], s);
+}
+
+template <float (*FETCH)(cudaTextureObject_t, float, float, float, unit_scale)>
+static rb_status texture_eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
+  rb_status st = RB_OK;
+  texture_plan *p = (texture_plan *)head;
+  for (int c = 0; c < head->desc.components; c++)
+    RB_LAUNCH(texture_kernel<FETCH>, rb_blocks(np, 256), 256, 0, p->texture[c], np, (const float *)x, (float *)out + c * np,
+              texture_scale(head->desc.grid));
+done:
+  return st;
+}
+
+#endif

@@ -1,0 +1,54 @@
+#include "kernels/probe/probe.h"
+
+#include <stdlib.h>
+
+#define RB_VARIANT(symbol, ...) extern const rb_probe_ops symbol;
+#define RB_VARIANT_CUDA(symbol, ...) extern const rb_probe_ops symbol;
+#include "kernels/probe/probe_variants.def"
+#undef RB_VARIANT
+#undef RB_VARIANT_CUDA
+
+#define RB_VARIANT(symbol, name, tag, backend, idea) {name, tag, idea, backend, &symbol},
+#ifdef RB_WITH_CUDA
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, &symbol},
+#else
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, NULL},
+#endif
+static const rb_variant variants[] = {
+#include "kernels/probe/probe_variants.def"
+};
+
+const rb_family rb_probe_family = {
+    .name = "probe",
+    .what = "measured roofs: bandwidth, arithmetic, texture rate, launch latency",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate) {
+  rb_status st = RB_OK;
+  const rb_backend *backend;
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  const rb_probe_ops *ops = variant->ops;
+  RB_CHECK(samples > 0, RB_EINVAL, "probe: %d samples", samples);
+  RB_TRY(ops->measure(backend, bytes ? bytes : ops->default_bytes(backend), samples, rate));
+done:
+  return st;
+}
+
+double rb_copy_halo_bytes(rb_grid g) {
+  double tiles2 = (double)((g.n[1] + RB_HALO_TILE_Y - 1) / RB_HALO_TILE_Y);
+  double tiles3 = (double)((g.n[2] + RB_HALO_TILE_X - 1) / RB_HALO_TILE_X);
+  double halo = tiles2 * tiles3 * (double)g.n[0] * RB_HALO_WIDTH * 2 * (RB_HALO_TILE_X + RB_HALO_TILE_Y);
+  return sizeof(float) * (2 * (double)rb_grid_points(g) + halo);
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+double rb_median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, ascending);
+  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}

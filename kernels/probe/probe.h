@@ -1,0 +1,45 @@
+/* probe: the roofs that every table divides by, measured on the machine at hand.
+ *
+ * Each variant measures one roof and returns a rate. Bytes count what is read plus what is written. */
+#ifndef RB_PROBE_H
+#define RB_PROBE_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  const char *unit;   /* "B/s", "FLOP/s", "1/s", "s" */
+  const char *method; /* what was run, one line */
+  /* Median rate over `samples` timed passes, after a check of the result. bytes: size of one array. */
+  rb_status (*measure)(const rb_backend *backend, size_t bytes, int samples, double *rate);
+  size_t (*default_bytes)(const rb_backend *backend);
+} rb_probe_ops;
+
+/* bytes 0: the variant's own default (well beyond the last-level cache for memory roofs). */
+rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate);
+
+/* The section 3.2 kernels as timed operations on caller's arrays (brunn2020): out[i] = in[i] of a grid,
+ * plainly or through a 2D shared-memory tile with halo. */
+typedef struct {
+  rb_status (*plain)(const void *in, void *out, rb_grid grid);
+  rb_status (*halo)(const void *in, void *out, rb_grid grid);
+} rb_copy_ops;
+/* NULL where the backend has none. */
+const rb_copy_ops *rb_copy_kernels(rb_backend_kind kind);
+/* Bytes that the halo kernel reads and writes, halo counted as loaded (the paper's accounting). */
+double rb_copy_halo_bytes(rb_grid grid);
+#define RB_HALO_TILE_X 32
+#define RB_HALO_TILE_Y 32
+#define RB_HALO_WIDTH 4
+
+/* Median of n values; reorders them. */
+double rb_median(double *values, int n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,150 @@
+/* Arithmetic, texture and launch roofs of the GPU. */
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/probe/probe.h"
+
+#include <stdlib.h>
+
+enum { THREADS = 256, ROUNDS = 4096, FMA, EXP2, TEXTURE, LATENCY, LAUNCHES = 1000, TEXELS = 32 };
+
+static size_t none(const rb_backend *b) {
+  (void)b;
+  return 1;
+}
+
+/* Eight independent chains a thread hide the latency of the multiply-add. */
+static __global__ void __launch_bounds__(THREADS) fma_kernel(float *out, float a, float b) {
+  float v[8];
+#pragma unroll
+  for (int q = 0; q < 8; q++) v[q] = (float)(threadIdx.x + q);
+  for (int r = 0; r < ROUNDS; r++)
+#pragma unroll
+    for (int q = 0; q < 8; q++) v[q] = fmaf(v[q], a, b);
+  float s = 0;
+#pragma unroll
+  for (int q = 0; q < 8; q++) s += v[q];
+  out[blockIdx.x * THREADS + threadIdx.x] = s;
+}
+
+static __device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+/* x -> 2^(-x) converges to its fixed point 0.6412 from anywhere in [0, 1]: the result can be checked. */
+static __global__ void __launch_bounds__(THREADS) exp2_kernel(float *out) {
+  float v[8];
+#pragma unroll
+  for (int q = 0; q < 8; q++) v[q] = (float)(threadIdx.x + q) / (THREADS + 8);
+  for (int r = 0; r < ROUNDS / 4; r++)
+#pragma unroll
+    for (int q = 0; q < 8; q++) v[q] = exp2_approx(-v[q]);
+  float s = 0;
+#pragma unroll
+  for (int q = 0; q < 8; q++) s += v[q];
+  out[blockIdx.x * THREADS + threadIdx.x] = s * 0.125f;
+}
+
+/* Trilinear fetches within a 32^3 texture that stays in the texture caches. */
+static __global__ void __launch_bounds__(THREADS) texture_kernel(cudaTextureObject_t t, float *out) {
+  float s = 0, u = (threadIdx.x % 32 + 0.3f) / TEXELS, v = (threadIdx.x / 32 + 0.3f) / TEXELS, w = (blockIdx.x % TEXELS + 0.3f) / TEXELS;
+  for (int r = 0; r < ROUNDS / 16; r++)
+#pragma unroll
+    for (int q = 0; q < 4; q++) s += rb_fetch3(t, u, v, w + (float)((r & 1) + q) / TEXELS);
+  out[blockIdx.x * THREADS + threadIdx.x] = s;
+}
+static __global__ void empty_kernel(void) {}
+
+static rb_status make_texture(cudaArray_t *array, cudaTextureObject_t *texture) {
+  rb_status st = RB_OK;
+  cudaExtent extent = make_cudaExtent(TEXELS, TEXELS, TEXELS);
+  cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+  cudaResourceDesc resource = {};
+  cudaTextureDesc desc = {};
+  cudaMemcpy3DParms copy = {};
+  float *host = (float *)malloc(sizeof(float) * TEXELS * TEXELS * TEXELS);
+  RB_CHECK(host, RB_ENOMEM, "host memory");
+  for (int i = 0; i < TEXELS * TEXELS * TEXELS; i++) host[i] = 1.0f;
+  RB_CUDA_TRY(cudaMalloc3DArray(array, &channel, extent));
+  copy.srcPtr = make_cudaPitchedPtr(host, TEXELS * sizeof(float), TEXELS, TEXELS);
+  copy.dstArray = *array;
+  copy.extent = extent;
+  copy.kind = cudaMemcpyHostToDevice;
+  RB_CUDA_TRY(cudaMemcpy3D(&copy));
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = *array;
+  for (int a = 0; a < 3; a++) desc.addressMode[a] = cudaAddressModeWrap;
+  desc.filterMode = cudaFilterModeLinear;
+  desc.normalizedCoords = 1;
+  RB_CUDA_TRY(cudaCreateTextureObject(texture, &resource, &desc, NULL));
+done:
+  free(host);
+  return st;
+}
+
+static rb_status one_pass(int what, unsigned blocks, float *out, cudaTextureObject_t t) {
+  rb_status st = RB_OK;
+  switch (what) {
+    case FMA: RB_LAUNCH(fma_kernel, blocks, THREADS, 0, out, 0.999f, 0.001f); break;
+    case EXP2: RB_LAUNCH(exp2_kernel, blocks, THREADS, 0, out); break;
+    case TEXTURE: RB_LAUNCH(texture_kernel, blocks, THREADS, 0, t, out); break;
+    default:
+      for (int i = 0; i < LAUNCHES; i++) RB_LAUNCH(empty_kernel, 1, 32, 0);
+      break;
+  }
+done:
+  return st;
+}
+
+/* Fixed points and sums that the kernels must reach. */
+static rb_status verify(int what, float got, float *expected) {
+  static const float want[] = {1.0f * 8, 0.6411857f, 4.0f * (ROUNDS / 16)};
+  if (what == LATENCY) return RB_OK;
+  *expected = want[what - FMA];
+  float error = got / *expected - 1.0f;
+  if (what == FMA) return got == got ? RB_OK : RB_FAIL(RB_EINVALID, "multiply-adds gave NaN");
+  return error < 1e-3f && error > -1e-3f ? RB_OK : RB_FAIL(RB_EINVALID, "probe result %g, not %g", (double)got, (double)*expected);
+}
+
+static rb_status measure(const rb_backend *backend, int what, int samples, double *rate) {
+  rb_status st = RB_OK;
+  cudaArray_t array = NULL;
+  cudaTextureObject_t texture = 0;
+  float *out = NULL, got = 0, expected;
+  int device = 0, sms = 0;
+  unsigned blocks;
+  double work, seconds, *rates = (double *)calloc((size_t)samples, sizeof *rates);
+  RB_CHECK(rates, RB_ENOMEM, "host memory");
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  blocks = (unsigned)sms * 8 * 4;
+  RB_TRY(rb_alloc(backend, (size_t)blocks * THREADS * sizeof(float), (void **)&out));
+  if (what == TEXTURE) RB_TRY(make_texture(&array, &texture));
+  work = (double)blocks * THREADS * (what == FMA ? 16.0 * ROUNDS : what == EXP2 ? 8.0 * (ROUNDS / 4) : 4.0 * (ROUNDS / 16));
+  for (int s = -3; s < samples; s++) {
+    RB_TRY(backend->timer_start());
+    RB_TRY(one_pass(what, blocks, out, texture));
+    RB_TRY(backend->timer_stop(&seconds));
+    if (s >= 0) rates[s] = what == LATENCY ? seconds / LAUNCHES : work / seconds;
+  }
+  RB_TRY(backend->download(&got, out, sizeof got));
+  RB_TRY(verify(what, got, &expected));
+  *rate = rb_median(rates, samples);
+done:
+  if (texture) cudaDestroyTextureObject(texture);
+  if (array) cudaFreeArray(array);
+  rb_release(backend, out);
+  free(rates);
+  return st;
+}
+
+#define PROBE(name, what, unit, text)                                                             \
+  static rb_status name##_measure(const rb_backend *b, size_t bytes, int samples, double *rate) { \
+    (void)bytes;                                                                                  \
+    return measure(b, what, samples, rate);                                                       \
+  }                                                                                               \
+  extern "C" const rb_probe_ops name = {unit, text, name##_measure, none};
+
+PROBE(rb_probe_fma, FMA, "FLOP/s", "8 float32 chains a thread")
+PROBE(rb_probe_exp2, EXP2, "1/s", "ex2.approx, 8 chains a thread")
+PROBE(rb_probe_texture, TEXTURE, "1/s", "trilinear fetches in a 32^3 texture")
+PROBE(rb_probe_latency, LATENCY, "s", "1000 empty kernels back to back")

@@ -1,0 +1,177 @@
+/* Memory roofs of the GPU: copy kernel, cudaMemcpy, copy with halo (brunn2020 3.2), triad, L2 reads. */
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/probe/probe.h"
+
+#include <stdlib.h>
+
+static size_t large(const rb_backend *b) {
+  size_t total = 0, available = 0;
+  if (b->memory(&total, &available) != RB_OK) return (size_t)1 << 28;
+  size_t want = (size_t)2 << 30;
+  return available / 8 < want ? available / 8 / 4096 * 4096 : want;
+}
+static size_t quarter_l2(const rb_backend *b) { return b->cache_bytes() / 4 / 4096 * 4096; }
+
+static __global__ void __launch_bounds__(256) copy_kernel(const float4 *__restrict__ in, float4 *__restrict__ out, int64_t n) {
+  int64_t i = (int64_t)blockIdx.x * 1024 + threadIdx.x;
+  float4 v[4];
+#pragma unroll
+  for (int q = 0; q < 4; q++)
+    if (i + 256 * q < n) v[q] = in[i + 256 * q];
+#pragma unroll
+  for (int q = 0; q < 4; q++)
+    if (i + 256 * q < n) out[i + 256 * q] = v[q];
+}
+static __global__ void copy_scalar(const float *__restrict__ in, float *__restrict__ out, int64_t first, int64_t n) {
+  int64_t i = first + (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+
+static rb_status plain(const void *in, void *out, rb_grid g) {
+  rb_status st = RB_OK;
+  int64_t n = rb_grid_points(g), packs = n / 4;
+  if (packs) RB_LAUNCH(copy_kernel, rb_blocks(packs, 1024), 256, 0, (const float4 *)in, (float4 *)out, packs);
+  if (n % 4) RB_LAUNCH(copy_scalar, 1, 32, 0, (const float *)in, (float *)out, packs * 4, n);
+done:
+  return st;
+}
+
+/* Every block loads a 2D tile and its halo of RB_HALO_WIDTH on four sides, and writes the tile. */
+static __global__ void __launch_bounds__(RB_HALO_TILE_X * 8) halo_kernel(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+  __shared__ float s[RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH][RB_HALO_TILE_X + 2 * RB_HALO_WIDTH];
+  int64_t plane = (int64_t)blockIdx.z * n2 * n3;
+  int x0 = blockIdx.x * RB_HALO_TILE_X, y0 = blockIdx.y * RB_HALO_TILE_Y;
+  for (int r = threadIdx.y; r < RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH; r += 8) {
+    const float *row = in + plane + (int64_t)rb_wrap_near(y0 + r - RB_HALO_WIDTH, n2) * n3;
+    int inner = r >= RB_HALO_WIDTH && r < RB_HALO_TILE_Y + RB_HALO_WIDTH;
+    s[r][threadIdx.x + RB_HALO_WIDTH] = row[rb_wrap_near(x0 + threadIdx.x, n3)];
+    if (inner && threadIdx.x < 2 * RB_HALO_WIDTH) {
+      int c = threadIdx.x < RB_HALO_WIDTH ? threadIdx.x : RB_HALO_TILE_X + threadIdx.x;
+      s[r][c] = row[rb_wrap_near(x0 + c - RB_HALO_WIDTH, n3)];
+    }
+  }
+  __syncthreads();
+  for (int r = threadIdx.y; r < RB_HALO_TILE_Y; r += 8) {
+    int x = x0 + threadIdx.x, y = y0 + r;
+    /* the halo enters the store so that its loads cannot be dropped; s - s is 0 for finite values */
+    float edge = s[r][threadIdx.x + RB_HALO_WIDTH] - s[r][threadIdx.x + RB_HALO_WIDTH];
+    if (threadIdx.x == 0) edge += s[r + RB_HALO_WIDTH][0] - s[r + RB_HALO_WIDTH][0];
+    if (x < n3 && y < n2) out[plane + (int64_t)y * n3 + x] = s[r + RB_HALO_WIDTH][threadIdx.x + RB_HALO_WIDTH] + edge;
+  }
+}
+
+static rb_status halo(const void *in, void *out, rb_grid g) {
+  rb_status st = RB_OK;
+  for (int64_t first = 0; first < g.n[0]; first += 65535) {
+    unsigned planes = (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535);
+    int64_t offset = first * g.n[1] * g.n[2];
+    RB_LAUNCH(halo_kernel, dim3(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y), planes), dim3(RB_HALO_TILE_X, 8), 0,
+              (const float *)in + offset, (float *)out + offset, (int)g.n[1], (int)g.n[2]);
+  }
+done:
+  return st;
+}
+
+extern "C" const rb_copy_ops rb_cuda_copies;
+extern "C" const rb_copy_ops rb_cuda_copies = {plain, halo};
+
+static __global__ void fill_kernel(float *a, int64_t n, float scale) {
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] = scale * (float)(i % 1021);
+}
+static __global__ void __launch_bounds__(256) triad_kernel(float4 *__restrict__ a, const float4 *__restrict__ b, const float4 *__restrict__ c,
+                                                          float s, int64_t n) {
+  int64_t i = (int64_t)blockIdx.x * 512 + threadIdx.x;
+#pragma unroll
+  for (int q = 0; q < 2; q++, i += 256)
+    if (i < n) {
+      float4 x = b[i], y = c[i];
+      a[i] = make_float4(x.x + s * y.x, x.y + s * y.y, x.z + s * y.z, x.w + s * y.w);
+    }
+}
+/* Every block reads the whole buffer several times from its own offset. */
+static __global__ void __launch_bounds__(512) l2_kernel(const float4 *__restrict__ in, int64_t n, int rounds, float *sink) {
+  float4 sum = make_float4(0, 0, 0, 0);
+  int64_t step = (int64_t)gridDim.x * blockDim.x, at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+  for (int r = 0; r < rounds; r++)
+    for (int64_t i = at; i < n; i += step) {
+      float4 v = __ldcg(&in[i]);
+      sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+    }
+  if (sum.x + sum.y + sum.z + sum.w == -1.0f) *sink = sum.x;
+}
+
+enum { COPY, MEMCPY, COPY_HALO, TRIAD, L2 };
+
+static rb_status one_pass(int what, float *a, float *b, float *c, size_t bytes, rb_grid g) {
+  rb_status st = RB_OK;
+  int64_t n = rb_grid_points(g);
+  switch (what) {
+    case COPY: RB_TRY(plain(b, a, g)); break;
+    case MEMCPY: RB_CUDA_TRY(cudaMemcpyAsync(a, b, bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream())); break;
+    case COPY_HALO: RB_TRY(halo(b, a, g)); break;
+    case TRIAD: RB_LAUNCH(triad_kernel, rb_blocks(n / 4, 512), 256, 0, (float4 *)a, (const float4 *)b, (const float4 *)c, 3.0f, n / 4); break;
+    default: RB_LAUNCH(l2_kernel, 132 * 4, 512, 0, (const float4 *)b, n / 4, 20, a); break;
+  }
+done:
+  return st;
+}
+
+static rb_status verify(int what, const float *a, int64_t n) {
+  rb_status st = RB_OK;
+  float head[4096];
+  if (what == L2) return RB_OK;
+  RB_CUDA_TRY(cudaMemcpy(head, a + (n - 4096), sizeof head, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < 4096; i++) {
+    float b = (float)((n - 4096 + i) % 1021), want = what == TRIAD ? b + 3.0f * (0.5f * b) : b;
+    RB_CHECK(head[i] == want, RB_EINVALID, "probe result wrong at the end of the array: %g, not %g", (double)head[i], (double)want);
+  }
+done:
+  return st;
+}
+
+static rb_status measure(const rb_backend *backend, int what, size_t bytes, int samples, double *rate) {
+  rb_status st = RB_OK;
+  float *a = NULL, *b = NULL, *c = NULL;
+  double moved, seconds, *rates = (double *)calloc((size_t)samples, sizeof *rates);
+  /* as a grid: planes of 256 x 256, whole planes only */
+  int64_t planes = (int64_t)(bytes / (256 * 256 * sizeof(float)));
+  rb_grid g = rb_grid_make(planes > 0 ? planes : 1, 256, 256);
+  int64_t n = rb_grid_points(g);
+  bytes = (size_t)n * sizeof(float);
+  moved = what == TRIAD ? 3.0 * (double)bytes : what == L2 ? 20.0 * (double)bytes : what == COPY_HALO ? rb_copy_halo_bytes(g) : 2.0 * (double)bytes;
+  RB_CHECK(rates, RB_ENOMEM, "host memory");
+  RB_TRY(rb_alloc(backend, bytes, (void **)&a));
+  RB_TRY(rb_alloc(backend, bytes, (void **)&b));
+  RB_LAUNCH(fill_kernel, rb_blocks(n, 256), 256, 0, b, n, 1.0f);
+  if (what == TRIAD) {
+    RB_TRY(rb_alloc(backend, bytes, (void **)&c));
+    RB_LAUNCH(fill_kernel, rb_blocks(n, 256), 256, 0, c, n, 0.5f);
+  }
+  for (int s = -3; s < samples; s++) {
+    RB_TRY(backend->timer_start());
+    RB_TRY(one_pass(what, a, b, c, bytes, g));
+    RB_TRY(backend->timer_stop(&seconds));
+    if (s >= 0) rates[s] = moved / seconds;
+  }
+  RB_TRY(verify(what, a, n));
+  *rate = rb_median(rates, samples);
+done:
+  rb_release(backend, c);
+  rb_release(backend, b);
+  rb_release(backend, a);
+  free(rates);
+  return st;
+}
+
+#define PROBE(name, what, text, size)                                                                            \
+  static rb_status name##_measure(const rb_backend *b, size_t bytes, int samples, double *rate) {                \
+    return measure(b, what, bytes, samples, rate);                                                               \
+  }                                                                                                              \
+  extern "C" const rb_probe_ops name = {"B/s", text, name##_measure, size};
+
+PROBE(rb_probe_copy, COPY, "copy kernel, 16-byte accesses, read + write", large)
+PROBE(rb_probe_memcpy, MEMCPY, "cudaMemcpyAsync device to device, read + write", large)
+PROBE(rb_probe_halo, COPY_HALO, "32x32 tiles with halo 4 through shared memory, halo counted", large)
+PROBE(rb_probe_triad, TRIAD, "a[i] = b[i] + s c[i], two reads + write", large)
+PROBE(rb_probe_l2, L2, "repeated 16-byte reads of a quarter of L2, past L1", quarter_l2)

@@ -1,0 +1,46 @@
+#include "kernels/spectral/fft_cuda.cuh"
+
+#define RB_CUFFT_TRY(call)                                                                             \
+  do {                                                                                                 \
+    cufftResult rb_r = (call);                                                                         \
+    if (rb_r != CUFFT_SUCCESS) {                                                                       \
+      st = RB_FAIL(rb_r == CUFFT_ALLOC_FAILED ? RB_ENOMEM : RB_EDEVICE, "%s: cuFFT result %d%s", #call, \
+                   (int)rb_r, rb_r == CUFFT_ALLOC_FAILED ? " (GPU memory does not suffice)" : "");     \
+      goto done;                                                                                       \
+    }                                                                                                  \
+  } while (0)
+
+rb_status rb_cufft_create(rb_cufft *t, rb_grid g, int three) {
+  rb_status st = RB_OK;
+  int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
+  for (int b = 0; b < (three ? 2 : 1); b++) {
+    RB_CUFFT_TRY(cufftPlanMany(&t->forward[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_R2C, b ? 3 : 1));
+    RB_CUFFT_TRY(cufftPlanMany(&t->inverse[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_C2R, b ? 3 : 1));
+    t->made = b + 1;
+    RB_CUFFT_TRY(cufftSetStream(t->forward[b], rb_cuda_stream()));
+    RB_CUFFT_TRY(cufftSetStream(t->inverse[b], rb_cuda_stream()));
+  }
+done:
+  return st;
+}
+
+rb_status rb_cufft_forward(rb_cufft *t, int fields, const float *real, float2 *spectrum) {
+  rb_status st = RB_OK;
+  RB_CUFFT_TRY(cufftExecR2C(t->forward[fields == 3], (cufftReal *)real, (cufftComplex *)spectrum));
+done:
+  return st;
+}
+
+rb_status rb_cufft_inverse(rb_cufft *t, int fields, float2 *spectrum, float *real) {
+  rb_status st = RB_OK;
+  RB_CUFFT_TRY(cufftExecC2R(t->inverse[fields == 3], (cufftComplex *)spectrum, (cufftReal *)real));
+done:
+  return st;
+}
+
+void rb_cufft_destroy(rb_cufft *t) {
+  for (int b = 0; b < t->made; b++) {
+    cufftDestroy(t->forward[b]);
+    cufftDestroy(t->inverse[b]);
+  }
+}
