@@ -45,3 +45,11 @@ const char *rb_status_name(rb_status code) {
   unsigned i = (unsigned)code;
   return i < sizeof names / sizeof *names && names[i] ? names[i] : "unknown status";
 }
+
+rb_status rb_path(char *out, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(out, size, format, args);
+  va_end(args);
+  return n >= 0 && (size_t)n < size ? RB_OK : RB_FAIL(RB_EINVAL, "path too long: %.200s...", out);
+}

@@ -5,6 +5,8 @@
 #ifndef RB_BASE_STATUS_H
 #define RB_BASE_STATUS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +37,9 @@ const char *rb_message_where(void);
 void rb_clear(void);
 /* Short name of a code, e.g. "not found". */
 const char *rb_status_name(rb_status code);
+
+/* snprintf for paths: RB_EINVAL instead of a truncated path. */
+rb_status rb_path(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #define RB_FAIL(code, ...) rb_fail((code), __FILE__, __LINE__, __VA_ARGS__)
 

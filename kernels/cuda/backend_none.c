@@ -1,7 +1,17 @@
 /* Stand-in for the CUDA backend in builds without nvcc: everything that asks for a GPU learns why. */
 #include "kernels/base/backend.h"
+#include "kernels/cuda/device_info.h"
+
+#include <string.h>
 
 rb_status rb_cuda_backend(const rb_backend **out) {
   *out = NULL;
   return RB_FAIL(RB_EDEVICE, "built without CUDA: configure with nvcc on PATH to get the CUDA variants");
 }
+
+int rb_device_info_read(rb_device_info *out) {
+  memset(out, 0, sizeof *out);
+  return 0;
+}
+void rb_profiler_start(void) {}
+void rb_profiler_stop(void) {}

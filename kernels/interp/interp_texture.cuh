@@ -80,7 +80,7 @@ done:
   return st;
 }
 
-static rb_status texture_load(rb_interp_plan *head, const void *f) { return texture_copy((texture_plan *)head, (const float *)f); }
+[[maybe_unused]] static rb_status texture_load(rb_interp_plan *head, const void *f) { return texture_copy((texture_plan *)head, (const float *)f); }
 
 /* Points come in grid units along x1, x2, x3; the texture's u, v, w are x3, x2, x1 over n. */
 struct unit_scale {

@@ -1,0 +1,221 @@
+#include "datasets/manifest.h"
+
+#include "kernels/base/registry.h"
+
+#include <cyaml/cyaml.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEXT(key, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, rb_manifest, member, 1, 4096)
+#define TEXT_OPT(key, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_manifest, member, 1, 4096)
+static const cyaml_schema_field_t file_fields[] = {
+    CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, rb_manifest_file, name, 1, 256),
+    CYAML_FIELD_STRING_PTR("sha256", CYAML_FLAG_POINTER, rb_manifest_file, sha256, 64, 64), CYAML_FIELD_END};
+static const cyaml_schema_value_t file_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_manifest_file, file_fields)};
+static const cyaml_schema_field_t fields[] = {
+    TEXT("name", name),         TEXT("title", title),       TEXT("source", source),   TEXT("licence", licence),
+    TEXT("citation", citation), TEXT_OPT("package", package), TEXT_OPT("path", path), TEXT_OPT("image", image),
+    CYAML_FIELD_SEQUENCE("files", CYAML_FLAG_POINTER, rb_manifest, files, &file_value, 1, 512), CYAML_FIELD_END};
+static const cyaml_schema_value_t schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, rb_manifest, fields)};
+static const cyaml_config_t config = {.log_fn = NULL, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
+
+static int is_home(const char *folder) {
+  char path[PATH_MAX + 32];
+  struct stat info;
+  snprintf(path, sizeof path, "%s/experiments", folder);
+  if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return 0;
+  snprintf(path, sizeof path, "%s/datasets", folder);
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+rb_status rb_home(const char **out) {
+  static char home[PATH_MAX];
+  *out = home;
+  if (home[0]) return RB_OK;
+  const char *given = getenv("REGBENCH_HOME");
+  if (given) {
+    snprintf(home, sizeof home, "%s", given);
+    if (is_home(home)) return RB_OK;
+    home[0] = '\0';
+    return RB_FAIL(RB_ENOTFOUND, "REGBENCH_HOME is %s, which has no experiments/ and datasets/", given);
+  }
+  ssize_t n = readlink("/proc/self/exe", home, sizeof home - 1);
+  if (n > 0) home[n] = '\0';
+  for (char *slash; n > 0 && (slash = strrchr(home, '/')) && slash != home;) {
+    *slash = '\0';
+    if (is_home(home)) return RB_OK;
+  }
+  home[0] = '\0';
+  return RB_FAIL(RB_ENOTFOUND, "no experiments/ and datasets/ above the program; set REGBENCH_HOME to the project's folder");
+}
+
+rb_status rb_data_root(char *out, int size) {
+  const char *given = getenv("REGBENCH_DATA"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+  if (given && given[0])
+    snprintf(out, (size_t)size, "%s", given);
+  else if (xdg && xdg[0])
+    snprintf(out, (size_t)size, "%s/regbench", xdg);
+  else if (home && home[0])
+    snprintf(out, (size_t)size, "%s/.local/share/regbench", home);
+  else
+    return RB_FAIL(RB_ENOTFOUND, "no data folder: set REGBENCH_DATA");
+  return RB_OK;
+}
+
+rb_status rb_manifest_load(const char *name, rb_manifest **out) {
+  rb_status st = RB_OK;
+  const char *home;
+  char path[PATH_MAX + 64];
+  *out = NULL;
+  RB_TRY(rb_home(&home));
+  snprintf(path, sizeof path, "%s/datasets/%s.yaml", home, name);
+  if (access(path, R_OK) != 0) {
+    char names[64][64];
+    const char *list[64];
+    int count = rb_manifest_names(names, 64);
+    for (int i = 0; i < count; i++) list[i] = names[i];
+    const char *near = rb_nearest(name, list, count);
+    return RB_FAIL(RB_ENOTFOUND, "no data set '%s'%s%s; 'regbench data list' shows all", name, near ? ": nearest is " : "", near ? near : "");
+  }
+  cyaml_err_t e = cyaml_load_file(path, &config, &schema, (cyaml_data_t **)out, NULL);
+  RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s", path, cyaml_strerror(e));
+done:
+  return st;
+}
+
+void rb_manifest_free(rb_manifest *m) {
+  if (m) cyaml_free(&config, &schema, m, 0);
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(a, b); }
+
+int rb_manifest_names(char names[][64], int most) {
+  const char *home;
+  char path[PATH_MAX + 64];
+  int count = 0;
+  struct dirent *entry;
+  if (rb_home(&home) != RB_OK) return 0;
+  snprintf(path, sizeof path, "%s/datasets", home);
+  DIR *folder = opendir(path);
+  while (folder && (entry = readdir(folder)) && count < most) {
+    size_t n = strlen(entry->d_name);
+    if (n < 6 || n > 60 || strcmp(entry->d_name + n - 5, ".yaml") != 0) continue;
+    memcpy(names[count], entry->d_name, n - 5);
+    names[count++][n - 5] = '\0';
+  }
+  if (folder) closedir(folder);
+  qsort(names, (size_t)count, 64, by_name);
+  return count;
+}
+
+rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size) {
+  rb_status st = RB_OK;
+  char root[PATH_MAX];
+  if (m->path) return rb_path(out, (size_t)size, "%s/%s", m->path, file);
+  RB_TRY(rb_data_root(root, sizeof root));
+  RB_TRY(rb_path(out, (size_t)size, "%s/%s/%s", root, m->name, file));
+done:
+  return st;
+}
+
+int rb_manifest_present(const rb_manifest *m) {
+  char path[PATH_MAX];
+  int there = rb_manifest_path(m, m->image ? m->image : m->files[0].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+  rb_clear();
+  return there;
+}
+
+rb_status rb_sha256_file(const char *path, char out[65]) {
+  if (access(path, R_OK) != 0) return RB_FAIL(RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  return SHA256File(path, out) ? RB_OK : RB_FAIL(RB_EIO, "cannot read %s", path);
+}
+
+static const char *way_out(const rb_manifest *m, char *text, size_t size) {
+  if (m->package)
+    snprintf(text, size, "apt-get install %s", m->package);
+  else
+    snprintf(text, size, "regbench data import %s FOLDER", m->name);
+  return text;
+}
+
+rb_status rb_manifest_verify(const rb_manifest *m) {
+  rb_status st = RB_OK;
+  char path[PATH_MAX], sum[65], mend[256];
+  for (unsigned i = 0; i < m->files_count; i++) {
+    RB_TRY(rb_manifest_path(m, m->files[i].name, path, sizeof path));
+    RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "data set %s: %s is absent: %s", m->name, path, way_out(m, mend, sizeof mend));
+    RB_TRY(rb_sha256_file(path, sum));
+    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "data set %s: %s has another sha256 than the manifest: %s", m->name, path,
+             way_out(m, mend, sizeof mend));
+  }
+done:
+  return st;
+}
+
+static rb_status make_folders(const char *path) {
+  char part[PATH_MAX + 256];
+  if (rb_path(part, sizeof part, "%s", path) != RB_OK) return RB_EINVAL;
+  for (char *s = part + 1;; s++)
+    if (*s == '/' || *s == '\0') {
+      char keep = *s;
+      *s = '\0';
+      if (mkdir(part, 0777) != 0 && errno != EEXIST) return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (keep == '\0') return RB_OK;
+      *s = keep;
+    }
+}
+
+static rb_status copy_file(const char *from, const char *to) {
+  rb_status st = RB_OK;
+  char block[1 << 16], partial[PATH_MAX + 16];
+  size_t got;
+  FILE *in = fopen(from, "rb"), *out = NULL;
+  RB_CHECK(in, RB_ENOTFOUND, "cannot open %s: %s", from, strerror(errno));
+  snprintf(partial, sizeof partial, "%s.partial", to);
+  out = fopen(partial, "wb");
+  RB_CHECK(out, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  while ((got = fread(block, 1, sizeof block, in)) > 0)
+    RB_CHECK(fwrite(block, 1, got, out) == got, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  int closed = fclose(out);
+  out = NULL;
+  RB_CHECK(closed == 0 && rename(partial, to) == 0, RB_EIO, "cannot write %s: %s", to, strerror(errno));
+done:
+  if (in) fclose(in);
+  if (out) fclose(out);
+  if (st != RB_OK) remove(partial);
+  return st;
+}
+
+/* Files that the folder lacks are left out: a subset of a large set is useful. None at all is an error. */
+rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copied) {
+  rb_status st = RB_OK;
+  char from[PATH_MAX], to[PATH_MAX], root[PATH_MAX + 128], sum[65];
+  *copied = 0;
+  RB_CHECK(!m->path, RB_EINVAL, "data set %s comes with Debian's package %s: apt-get install %s", m->name, m->package, m->package);
+  struct stat info;
+  RB_CHECK(stat(folder, &info) == 0 && S_ISDIR(info.st_mode), RB_ENOTFOUND, "no folder %s", folder);
+  char base[PATH_MAX];
+  RB_TRY(rb_data_root(base, sizeof base));
+  snprintf(root, sizeof root, "%s/%s", base, m->name);
+  RB_TRY(make_folders(root));
+  for (unsigned i = 0; i < m->files_count; i++) {
+    snprintf(from, sizeof from, "%s/%s", folder, m->files[i].name);
+    if (access(from, R_OK) != 0) continue;
+    RB_TRY(rb_sha256_file(from, sum));
+    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "%s has another sha256 than the manifest of %s: another version, or damaged", from,
+             m->name);
+    RB_TRY(rb_manifest_path(m, m->files[i].name, to, sizeof to));
+    RB_TRY(copy_file(from, to));
+    ++*copied;
+  }
+  RB_CHECK(*copied, RB_ENOTFOUND, "%s holds none of the %u files of data set %s", folder, m->files_count, m->name);
+done:
+  return st;
+}

@@ -1,0 +1,22 @@
+/* A 3D image read from or written to NIfTI, with everything that can be wrong with a file told apart. */
+#ifndef RB_VOLUME_H
+#define RB_VOLUME_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/status.h"
+
+/* data[(i1*n2 + i2)*n3 + i3]: NIfTI's x (fastest) is x3, y is x2, z is x1. Header scaling is applied. */
+typedef struct {
+  rb_grid grid;
+  float *data;
+  double spacing[3]; /* mm along x1, x2, x3 */
+  void *header;      /* the nifti_image, for writing with the same geometry */
+} rb_volume;
+
+/* RB_ENOTFOUND: no such file; RB_EFORMAT: not NIfTI, truncated, damaged gzip, not 3D, no or negative
+ * spacing, NaN or Inf voxels (their count and the first position are told); RB_ENOMEM. */
+rb_status rb_volume_read(const char *path, rb_volume *out);
+/* float32 with `like`'s geometry (or 1 mm and the identity when NULL). data has `grid` points. RB_EIO. */
+rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid grid, const float *data);
+void rb_volume_free(rb_volume *v);
+#endif

@@ -1,0 +1,175 @@
+/* run, check, report, compare: command lines. */
+#include "datasets/manifest.h"
+#include "experiments/runner/check.h"
+#include "experiments/runner/commands.h"
+#include "experiments/runner/compare.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/report.h"
+#include "experiments/runner/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char run_help[] =
+    "usage: regbench run EXPERIMENT... [OPTIONS]\n\n"
+    "EXPERIMENT is a paper (brunn2020), one of its tables (brunn2020/table4), or a descriptor (my.yaml).\n\n"
+    "  --preset quick|standard|paper  sizes and samples (default quick)\n"
+    "  --backend cpu|cuda|all         which variants (default all; absent ones are recorded as skipped)\n"
+    "  --where AXIS=VALUE[,...]       only these cases; an axis twice means either value; 'method' is an axis\n"
+    "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
+    "  --resume                       keep what the journal of an interrupted run holds\n\n"
+    "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
+
+/* "size=64,points=smooth" -> filters that point into the (modified) text. */
+static int parse_where(char *text, rb_run_options *o) {
+  for (char *item = strtok(text, ","); item; item = strtok(NULL, ",")) {
+    char *equals = strchr(item, '=');
+    if (!equals || equals == item || !equals[1]) return rb_usage("run", "--where '%s' is not AXIS=VALUE", item);
+    if (o->filter_count == 32) return rb_usage("run", "more than 32 filters");
+    *equals = '\0';
+    o->filters[o->filter_count++] = (rb_filter){item, equals + 1};
+  }
+  return 0;
+}
+
+int rb_cmd_run(int argc, char **argv) {
+  rb_run_options o = {.preset = RB_PRESET_QUICK, .backend = -1, .out = "out"};
+  const char *value, *child = NULL, *child_case = NULL;
+  if (rb_wants_help(argc, argv, run_help)) return RB_EXIT_OK;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--preset"))) {
+      if (rb_preset_parse(value, &o.preset) != RB_OK) return rb_usage("run", "%s", rb_message());
+    } else if ((value = rb_option(argc, argv, &i, "--backend"))) {
+      o.backend = strcmp(value, "cpu") == 0 ? RB_CPU : strcmp(value, "cuda") == 0 ? RB_CUDA : strcmp(value, "all") == 0 ? -1 : -2;
+      if (o.backend == -2) return rb_usage("run", "unknown backend '%s': cpu, cuda, all", value);
+    } else if ((value = rb_option(argc, argv, &i, "--where"))) {
+      int code = parse_where((char *)value, &o);
+      if (code) return code;
+    } else if ((value = rb_option(argc, argv, &i, "--out"))) {
+      if (!*value) return rb_usage("run", "--out needs a folder");
+      o.out = value;
+    } else if ((value = rb_option(argc, argv, &i, "--counters-child"))) {
+      child = value;
+    } else if ((value = rb_option(argc, argv, &i, "--counters-case"))) {
+      child_case = value;
+    } else if (strcmp(argv[i], "--resume") == 0) {
+      o.resume = 1;
+    } else if (argv[i][0] == '-') {
+      return rb_usage("run", "unknown option '%s'", argv[i]);
+    } else if (o.experiment_count < 32) {
+      o.experiments[o.experiment_count++] = argv[i];
+    }
+  }
+  if (child && child_case) return rb_run_for_counters(child, child_case, o.preset);
+  if (!o.experiment_count) return rb_usage("run", "which experiment?");
+  return rb_run(&o);
+}
+
+static const char check_help[] =
+    "usage: regbench check [FAMILY...] [OPTIONS]\n\n"
+    "Every variant of the families (default all) against the float64 oracle and against the properties that the family\n"
+    "promises. Without a GPU the CUDA variants' recorded outputs are held to the CPU oracle.\n\n"
+    "  --variant NAME   only this variant\n"
+    "  --junit FILE     write JUnit XML\n"
+    "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
+    "  --record DIR     write the CUDA variants' outputs there, as new recordings\n"
+    "  --verbose        list passed checks too\n\n"
+    "exit codes: 0 all passed, 2 usage, 3 a check failed, 9 nothing ran\n";
+
+int rb_cmd_check(int argc, char **argv) {
+  rb_check_options o = {0};
+  const char *value, *home;
+  char golden[4200] = "";
+  const rb_family *family;
+  if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
+  if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
+  rb_clear();
+  o.golden = golden[0] ? golden : NULL;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--variant"))) o.variant = value;
+    else if ((value = rb_option(argc, argv, &i, "--junit"))) o.junit = value;
+    else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
+    else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
+    else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
+    else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
+    else if (rb_family_find(argv[i], &family) != RB_OK) return rb_usage("check", "%s", rb_message());
+    else if (o.families < 8) o.family[o.families++] = argv[i];
+  }
+  if (o.variant) {
+    int n, known = 0;
+    const rb_family *const *all = rb_families(&n);
+    const rb_variant *v;
+    for (int i = 0; i < n; i++) {
+      known |= rb_variant_find(all[i], o.variant, &v) == RB_OK;
+      rb_clear();
+    }
+    if (!known) return rb_usage("check", "no variant '%s'", o.variant);
+  }
+  return rb_check_run(&o);
+}
+
+static const char report_help[] =
+    "usage: regbench report [RECORD|FOLDER...] [OPTIONS]\n\n"
+    "Tables from records alone, published values beside ours, a verdict for every cell and claim. Default: results/.\n\n"
+    "  --format text|md|csv|latex   (default text)\n"
+    "  --plots                      draw figures (SVG, PNG) beside each record; needs gnuplot\n"
+    "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout\n\n"
+    "Numeric cells: REPRODUCED or DIFFERS. Times and bandwidths of another machine are not comparable: their cell shows how\n"
+    "many times faster ours is and the share of this machine's measured copy bandwidth. Cells whose code has changed since\n"
+    "they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 5 a cell differs or a claim fails, 9 no records\n";
+
+int rb_cmd_report(int argc, char **argv) {
+  rb_report_options o = {.format = RB_TEXT};
+  const char *value;
+  if (rb_wants_help(argc, argv, report_help)) return RB_EXIT_OK;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--format"))) {
+      if (rb_format_parse(value, &o.format) != RB_OK) return rb_usage("report", "%s", rb_message());
+    } else if (strcmp(argv[i], "--plots") == 0) {
+      o.plots = 1;
+    } else if (strcmp(argv[i], "--write") == 0) {
+      o.write = 1;
+    } else if (argv[i][0] == '-') {
+      return rb_usage("report", "unknown option '%s'", argv[i]);
+    } else if (access(argv[i], R_OK) != 0) {
+      return rb_usage("report", "no record or folder '%s'", argv[i]);
+    } else if (o.count < 256) {
+      o.records[o.count++] = argv[i];
+    }
+  }
+  return rb_report(&o);
+}
+
+static const char compare_help[] =
+    "usage: regbench compare A B [OPTIONS]\n\n"
+    "A and B are records of the same experiment; B may be 'published', the paper's values as a machine of its own.\n\n"
+    "  --delta D    what counts as the same: ratio within 1/(1+D) .. 1+D (default 0.05)\n"
+    "  --format text|md|csv|latex\n\n"
+    "exit codes: 0 fine, 2 usage, 4 B is slower beyond delta in some case, 7 not comparable, 9 nothing in common\n";
+
+int rb_cmd_compare(int argc, char **argv) {
+  const char *path[2] = {NULL, NULL}, *value;
+  double delta = 0.05;
+  rb_format format = RB_TEXT;
+  int n = 0;
+  if (rb_wants_help(argc, argv, compare_help)) return RB_EXIT_OK;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--delta"))) {
+      char *end;
+      delta = strtod(value, &end);
+      if (!*value || *end || !(delta > 0)) return rb_usage("compare", "--delta '%s' is not a positive number", value);
+    } else if ((value = rb_option(argc, argv, &i, "--format"))) {
+      if (rb_format_parse(value, &format) != RB_OK) return rb_usage("compare", "%s", rb_message());
+    } else if (argv[i][0] == '-') {
+      return rb_usage("compare", "unknown option '%s'", argv[i]);
+    } else if (n < 2) {
+      path[n++] = argv[i];
+    } else {
+      return rb_usage("compare", "two records, not more");
+    }
+  }
+  if (n != 2) return rb_usage("compare", "two records are needed");
+  return rb_compare(path[0], path[1], delta, format);
+}

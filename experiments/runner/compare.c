@@ -1,0 +1,174 @@
+#include "experiments/runner/compare.h"
+
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/record.h"
+#include "experiments/runner/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+rb_compare_verdict rb_compare_times(const double a[3], const double b[3], double delta, double ratio[3]) {
+  ratio[0] = b[0] / a[0];
+  ratio[1] = b[1] / a[2];
+  ratio[2] = b[2] / a[1];
+  if (!(ratio[1] > 0) || !isfinite(ratio[2])) return RB_INCOMPARABLE;
+  double low = 1 / (1 + delta), high = 1 + delta;
+  if (ratio[1] > high) return RB_SLOWER;
+  if (ratio[2] < low) return RB_FASTER;
+  if (ratio[1] >= low && ratio[2] <= high) return RB_SAME;
+  return RB_AMBIGUOUS;
+}
+
+const char *rb_compare_name(rb_compare_verdict v) {
+  static const char *const names[] = {"FASTER", "SLOWER", "SAME", "AMBIGUOUS", "not comparable"};
+  return names[v];
+}
+
+const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_t *rb, const json_t *b) {
+  static const char *const fields[] = {"kind", "axes", "method"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (!json_equal(json_object_get(a, fields[i]), json_object_get(b, fields[i]))) return fields[i];
+  if (json_object_get(a, "data") && json_object_get(b, "data") && !json_equal(json_object_get(a, "data"), json_object_get(b, "data"))) return "data";
+  const json_t *pa = json_object_get(ra, "protocol"), *pb = json_object_get(rb, "protocol");
+  if (pa && pb && !json_equal(json_object_get(pa, "cache"), json_object_get(pb, "cache"))) return "protocol.cache";
+  return NULL;
+}
+
+static void times_of(const json_t *c, double t[3]) {
+  const json_t *timing = json_object_get(c, "timing");
+  t[0] = rb_json_metric(c, "time");
+  t[1] = timing ? json_number_value(json_object_get(timing, "low")) : t[0];
+  t[2] = timing ? json_number_value(json_object_get(timing, "high")) : t[0];
+}
+
+json_t *rb_published_record(const json_t *record, const char *origin) {
+  rb_judged j;
+  json_t *cases = json_array(), *c, *out = NULL;
+  const char *machine = NULL;
+  size_t i;
+  if (rb_judged_open((json_t *)record, origin, &j) != RB_OK) goto done;
+  json_array_foreach(json_object_get(record, "cases"), i, c) {
+    json_t *metrics = json_object();
+    for (unsigned k = 0; k < j.descriptor->columns_count; k++) {
+      const rb_column *column = &j.descriptor->columns[k];
+      const char *printed = rb_published_value(&j, c, column->name, &machine);
+      if (printed)
+        json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", strtod(printed, NULL), "unit",
+                                                               strcmp(column->metric, "time") == 0 ? "s" : strcmp(column->metric, "bandwidth") == 0 ? "B/s" : "1",
+                                                               "formula", "as printed", "printed", printed));
+    }
+    if (json_object_size(metrics))
+      json_array_append_new(cases, json_pack("{s:O,s:O,s:O,s:O,s:s,s:s,s:s,s:o}", "id", json_object_get(c, "id"), "method", json_object_get(c, "method"),
+                                             "axes", json_object_get(c, "axes"), "kind", json_object_get(c, "kind"), "source", "published", "status",
+                                             "valid", "reason", "", "metrics", metrics));
+    else
+      json_decref(metrics);
+  }
+  if (json_array_size(cases))
+    out = json_pack("{s:s,s:s,s:O,s:s,s:{s:s,s:s},s:O}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
+                    json_object_get(record, "experiment"), "preset", "published", "machine", "name", machine ? machine : "published", "slug", "published",
+                    "cases", cases);
+  if (out && json_object_get(record, "published")) json_object_set(out, "published", json_object_get(record, "published"));
+  rb_judged_close(&j);
+done:
+  json_decref(cases);
+  return out;
+}
+
+static const json_t *case_of(const json_t *record, const char *id) {
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(record, "cases"), i, c) {
+    if (strcmp(rb_json_text(c, "id", ""), id) == 0) return c;
+  }
+  return NULL;
+}
+
+static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], const char *verdict) {
+  char left[32], right[32];
+  if (rb_table_row(t) != RB_OK) return;
+  rb_human(a[0], "s", left, sizeof left);
+  rb_human(b[0], "s", right, sizeof right);
+  rb_table_set(t, 0, "%s", id);
+  rb_table_set(t, 1, "%s", left);
+  rb_table_set(t, 2, "%s", right);
+  if (ratio[0] == ratio[0]) rb_table_set(t, 3, "%.3f [%.3f, %.3f]", ratio[0], ratio[1], ratio[2]);
+  rb_table_set(t, 4, "%s", verdict);
+}
+
+/* Errors are compared too: a printed error next to a measured one, without a verdict on speed. */
+static int compare_cases(const json_t *a, const json_t *b, double delta, rb_table *t, int counts[5], int *incomparable) {
+  size_t i;
+  json_t *c;
+  int compared = 0;
+  json_array_foreach(json_object_get(a, "cases"), i, c) {
+    const json_t *other = case_of(b, rb_json_text(c, "id", ""));
+    double ta[3], tb[3], ratio[3] = {NAN, NAN, NAN};
+    if (!other) continue;
+    times_of(c, ta);
+    times_of(other, tb);
+    if (ta[0] != ta[0] || tb[0] != tb[0]) { /* bandwidths of published tables: ratio of rates turned into one of times */
+      double ba = rb_json_metric(c, "bandwidth"), bb = rb_json_metric(other, "bandwidth");
+      if (ba != ba || bb != bb) continue;
+      const json_t *timing = json_object_get(c, "timing");
+      double bytes = ba * ta[0];
+      if (!timing || !(bytes > 0)) continue;
+      tb[0] = tb[1] = tb[2] = bytes / bb;
+    }
+    const char *field = rb_incomparable_field(a, c, b, other);
+    char text[96];
+    compared++;
+    if (field) {
+      ++*incomparable;
+      snprintf(text, sizeof text, "not comparable: %s differs", field);
+      row(t, rb_json_text(c, "id", ""), ta, tb, ratio, text);
+      continue;
+    }
+    rb_compare_verdict v = rb_compare_times(ta, tb, delta, ratio);
+    counts[v]++;
+    row(t, rb_json_text(c, "id", ""), ta, tb, ratio, rb_compare_name(v));
+  }
+  return compared;
+}
+
+int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
+  json_t *a = NULL, *b = NULL;
+  rb_table t = {0};
+  int counts[5] = {0}, incomparable = 0, code = RB_EXIT_USAGE;
+  if (rb_record_load(path_a, &a) != RB_OK) goto failed;
+  if (strcmp(path_b, "published") == 0) {
+    b = rb_published_record(a, path_a);
+    if (!b && rb_message()[0] == '\0') RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
+    if (!b) goto failed;
+  } else if (rb_record_load(path_b, &b) != RB_OK) {
+    goto failed;
+  }
+  const char *ea = rb_json_text(json_object_get(a, "experiment"), "name", ""), *eb = rb_json_text(json_object_get(b, "experiment"), "name", "");
+  if (strcmp(ea, eb) != 0) {
+    fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
+    code = RB_EXIT_NOT_COMPARABLE;
+    goto done;
+  }
+  rb_table_init(&t, 5);
+  if (rb_table_row(&t) != RB_OK) goto failed;
+  const char *heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
+  for (int i = 0; i < 5; i++) rb_table_set(&t, i, "%s", heads[i]);
+  int compared = compare_cases(a, b, delta, &t, counts, &incomparable);
+  char title[512];
+  snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g", rb_json_text(json_object_get(a, "machine"), "name", "?"),
+           rb_json_text(a, "preset", "?"), rb_json_text(json_object_get(b, "machine"), "name", "?"), rb_json_text(b, "preset", "?"), delta);
+  rb_table_print(&t, format, title, stdout);
+  if (format != RB_CSV)
+    printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable\n", compared, counts[RB_FASTER], counts[RB_SLOWER],
+           counts[RB_SAME], counts[RB_AMBIGUOUS], incomparable + counts[RB_INCOMPARABLE]);
+  code = compared == 0 ? RB_EXIT_NOTHING : counts[RB_SLOWER] ? RB_EXIT_REGRESSION : incomparable == compared ? RB_EXIT_NOT_COMPARABLE : RB_EXIT_OK;
+  goto done;
+failed:
+  fprintf(stderr, "regbench compare: %s\n", rb_message());
+done:
+  rb_table_free(&t);
+  json_decref(b);
+  json_decref(a);
+  return code;
+}

@@ -1,0 +1,93 @@
+#include "experiments/runner/counters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FADD "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"
+#define FMUL "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"
+#define FFMA "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+#define DRAM_READ "dram__bytes_read.sum"
+#define DRAM_WRITE "dram__bytes_write.sum"
+#define L2 "lts__t_bytes.sum"
+
+static int on_path(const char *program) {
+  char path[4096];
+  const char *list = getenv("PATH");
+  while (list && *list) {
+    size_t n = strcspn(list, ":");
+    snprintf(path, sizeof path, "%.*s/%s", (int)n, list, program);
+    if (access(path, X_OK) == 0) return 1;
+    list += n + (list[n] == ':');
+  }
+  return 0;
+}
+
+/* A quoted CSV line of ncu: the last but two fields are name, unit, value. */
+static void add_line(char *line, rb_counters *c) {
+  char *field[32];
+  int n = 0;
+  for (char *s = line; *s && n < 32;) {
+    if (*s == '"') {
+      field[n++] = ++s;
+      s = strchr(s, '"');
+      if (!s) return;
+      *s++ = '\0';
+    } else {
+      s++;
+    }
+  }
+  if (n < 3) return;
+  char digits[64];
+  int k = 0;
+  for (const char *s = field[n - 1]; *s && k < 63; s++)
+    if (*s != ',') digits[k++] = *s;
+  digits[k] = '\0';
+  double value = strtod(digits, NULL);
+  const char *unit = field[n - 2], *name = field[n - 3];
+  if (strcmp(unit, "Kbyte") == 0) value *= 1e3;
+  if (strcmp(unit, "Mbyte") == 0) value *= 1e6;
+  if (strcmp(unit, "Gbyte") == 0) value *= 1e9;
+  if (strcmp(name, FADD) == 0 || strcmp(name, FMUL) == 0) c->flops += value;
+  if (strcmp(name, FFMA) == 0) c->flops += 2 * value;
+  if (strcmp(name, DRAM_READ) == 0 || strcmp(name, DRAM_WRITE) == 0) c->dram_bytes += value;
+  if (strcmp(name, L2) == 0) c->l2_bytes += value;
+}
+
+rb_status rb_counters_measure(const rb_case *c, const char *descriptor_path, rb_preset preset, rb_counters *out) {
+  char self[4096], line[8192], last[256] = "no output";
+  int pipe_ends[2], code = 0, lines = 0;
+  memset(out, 0, sizeof *out);
+  out->how = "ncu";
+  if (c->variant->backend != RB_CUDA) return RB_FAIL(RB_EUNSUPPORTED, "hardware counters are read on the GPU only");
+  if (!on_path("ncu")) return RB_FAIL(RB_EUNSUPPORTED, "ncu is not on PATH: install Nsight Compute for counters");
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n <= 0 || pipe(pipe_ends) != 0) return RB_FAIL(RB_EIO, "cannot start ncu");
+  self[n] = '\0';
+  pid_t child = fork();
+  if (child < 0) return RB_FAIL(RB_EIO, "cannot start ncu");
+  if (child == 0) {
+    dup2(pipe_ends[1], 1);
+    dup2(pipe_ends[1], 2);
+    close(pipe_ends[0]);
+    execlp("ncu", "ncu", "--clock-control", "none", "--csv", "--profile-from-start", "off", "--metrics",
+           FADD "," FMUL "," FFMA "," DRAM_READ "," DRAM_WRITE "," L2, self, "run", "--counters-child", descriptor_path, "--counters-case", c->id,
+           "--preset", rb_preset_name(preset), (char *)NULL);
+    _exit(127);
+  }
+  close(pipe_ends[1]);
+  FILE *f = fdopen(pipe_ends[0], "r");
+  while (f && fgets(line, sizeof line, f)) {
+    if (strstr(line, "==ERROR==")) snprintf(last, sizeof last, "%.240s", line);
+    if (line[0] == '"') add_line(line, out), lines++;
+  }
+  if (f) fclose(f);
+  waitpid(child, &code, 0);
+  if (!WIFEXITED(code) || WEXITSTATUS(code) != 0 || lines < 2 || out->dram_bytes + out->l2_bytes == 0) {
+    last[strcspn(last, "\n")] = '\0';
+    return RB_FAIL(RB_EUNSUPPORTED, "ncu gave no counters (%s)", last);
+  }
+  return RB_OK;
+}

@@ -1,0 +1,98 @@
+/* An experiment descriptor: one YAML file a published table or figure, strictly read.
+ *
+ * Unknown keys, wrong types, missing keys and duplicate keys are RB_EFORMAT with file and line. */
+#ifndef RB_DESCRIPTOR_H
+#define RB_DESCRIPTOR_H
+
+#include "kernels/base/status.h"
+
+#include <stddef.h>
+
+typedef enum { RB_PRESET_QUICK, RB_PRESET_STANDARD, RB_PRESET_PAPER, RB_PRESETS } rb_preset;
+
+/* One row of a published table: what is run, under the name the paper prints. */
+typedef struct {
+  char *label;   /* "GPU-TXTSPL" */
+  char *kind;    /* workload: interp, interp-eval, prefilter, gradient, divergence, partial-x3, copy, copy-halo */
+  char *variant; /* exact name in the kind's family */
+  char *basis;   /* interp kinds: linear, lagrange, bspline, bspline15; else NULL */
+  char *scheme;  /* derivative kinds: fd2, fd8, spectral; else NULL */
+} rb_method;
+
+typedef struct {
+  char **values;
+  unsigned count;
+} rb_strings;
+
+/* A named list of values; a preset without its own list takes the next smaller preset's. */
+typedef struct {
+  char *name; /* size, data, points, omega, count */
+  char **quick, **standard, **paper;
+  unsigned quick_count, standard_count, paper_count;
+} rb_axis;
+
+typedef enum { RB_NUMERIC, RB_HARDWARE, RB_INFO } rb_column_class;
+
+typedef struct {
+  char *name;   /* as in the published CSV */
+  char *metric; /* of the case: "time", "error_rms", ... */
+  char *title;
+  rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; info: never judged */
+  double *tolerance;      /* relative; NULL: one unit of the last printed digit */
+  char *reason;           /* why that tolerance */
+} rb_column;
+
+typedef struct {
+  char *id, *text, *metric;
+  char *left, *right; /* method labels; right may be a number */
+  char *relation;     /* "<=" or ">=": left RELATION factor * right */
+  double factor;
+  char *axis;         /* judged only where this axis has one of the values; NULL: everywhere */
+  char **values;
+  unsigned values_count;
+} rb_claim;
+
+typedef struct {
+  char *file;     /* stem of the output files */
+  char *kind;     /* lines, roofline */
+  char *title, *x, *y, *x_label, *y_label;
+  char *panel;    /* axis that splits into panels, or NULL */
+  char *published; /* column of the published CSV drawn beside, or NULL */
+  int log_x, log_y;
+} rb_plot;
+
+typedef struct {
+  int schema;
+  char *paper, *name, *title, *source, *note;
+  char *cache; /* "warm": as a loop over one buffer; "cold": buffers rotate beyond twice the last-level cache */
+  int counters; /* hardware counters wanted */
+  rb_method *methods;
+  unsigned methods_count;
+  rb_axis *axes;
+  unsigned axes_count;
+  rb_column *columns;
+  unsigned columns_count;
+  char *published; /* CSV beside the descriptor, or NULL */
+  rb_claim *claims;
+  unsigned claims_count;
+  rb_plot *plots;
+  unsigned plots_count;
+
+  char *text; /* the file as read */
+  char sha256[65];
+} rb_descriptor;
+
+/* Read and validate `path`. Method variants, kinds and claim labels are checked against what exists. */
+rb_status rb_descriptor_load(const char *path, rb_descriptor **out);
+/* The same from text; `origin` names it in messages. */
+rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descriptor **out);
+void rb_descriptor_free(rb_descriptor *d); /* takes NULL */
+
+rb_status rb_preset_parse(const char *name, rb_preset *out);
+const char *rb_preset_name(rb_preset p);
+/* The values of an axis under a preset. */
+rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);
+
+/* Whole file as a NUL-terminated string. RB_ENOTFOUND, RB_EIO. */
+rb_status rb_read_file(const char *path, char **out, size_t *length);
+#endif

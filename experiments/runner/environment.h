@@ -1,0 +1,16 @@
+/* Where a record was made: processor, memory, compiler, libraries, GPU, clocks. */
+#ifndef RB_ENVIRONMENT_H
+#define RB_ENVIRONMENT_H
+
+#include <jansson.h>
+
+/* A new reference. Missing facts are null. No user names, host names or paths. */
+json_t *rb_environment(void);
+/* Clocks, power and temperature now, as {sm_mhz, memory_mhz, watt, celsius}; null values without NVML. */
+json_t *rb_clocks_now(void);
+/* Folder name for this machine's records: "nvidia-h200", else the processor: "intel-xeon-processor-2core". */
+void rb_machine_slug(char *out, int size);
+void rb_machine_name(char *out, int size);
+/* JSON number, or null for NaN and infinities. */
+json_t *rb_json_number(double v);
+#endif

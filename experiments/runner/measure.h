@@ -1,0 +1,39 @@
+/* Timing of one set-up case: warm-up until steady, then samples, then order statistics. */
+#ifndef RB_MEASURE_H
+#define RB_MEASURE_H
+
+#include "experiments/runner/workload.h"
+
+typedef struct {
+  int least, most;     /* samples */
+  double budget;       /* seconds of measuring after which no further sample starts, once `least` are in */
+  double batch_under;  /* a sample repeats the run until it lasts this long, seconds */
+  int warmups;         /* at least this many runs before the first sample */
+} rb_protocol;
+
+rb_protocol rb_protocol_of(rb_preset preset);
+
+enum { RB_MOST_SAMPLES = 512 };
+typedef struct {
+  double samples[RB_MOST_SAMPLES]; /* seconds a run, in order */
+  int count, batch, warmups;
+  double median, low, high; /* low, high: 95 % order-statistic interval of the median */
+  double least, most;
+  double energy; /* joule a run, NaN when it cannot be read */
+  const char *stop; /* why sampling ended */
+  int last_turn;    /* rotation of the last timed run: its output is verified again */
+} rb_timing;
+
+/* Called between samples with the median so far; may be NULL. */
+typedef void (*rb_sample_hook)(void *context, int done, int most, double median);
+
+/* RB_EINTERRUPTED when rb_interrupted is set meanwhile. */
+rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations, const rb_protocol *protocol,
+                     rb_sample_hook hook, void *context, rb_timing *out);
+
+/* Median and its distribution-free 95 % interval of n values (not reordered). n = 1: all equal. */
+void rb_order_statistics(const double *values, int n, double *median, double *low, double *high);
+
+/* Set by SIGINT and SIGTERM. */
+extern volatile int rb_interrupted;
+#endif

@@ -1,0 +1,208 @@
+/* Plots from records: a data file and a gnuplot script beside the picture, drawn as SVG and PNG. */
+#include "experiments/runner/record.h"
+#include "experiments/runner/report.h"
+
+#include "datasets/manifest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A table's published series is drawn only where the CSV's axes are the plot's own. */
+static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c) {
+  const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
+  return printed ? strtod(printed, NULL) : NAN;
+}
+
+/* One block a method and panel: x, ours, low, high, published. */
+static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f, int *has_published) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  size_t i;
+  json_t *c;
+  int points = 0;
+  json_array_foreach(cases, i, c) {
+    const json_t *axes = json_object_get(c, "axes");
+    if (strcmp(rb_json_text(c, "method", ""), method) != 0) continue;
+    if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
+    double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
+    if (y != y) continue;
+    fprintf(f, "%s %.9g ", rb_json_text(axes, p->x, "nan"), y);
+    if (theirs == theirs) {
+      fprintf(f, "%.9g\n", theirs);
+      *has_published = 1;
+    } else {
+      fprintf(f, "nan\n");
+    }
+    points++;
+  }
+  if (points) fprintf(f, "\n\n");
+  return points;
+}
+
+static void quoted(FILE *f, const char *s) {
+  fputc('"', f);
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\') fputc('\\', f);
+    fputc(*s, f);
+  }
+  fputc('"', f);
+}
+
+static int panels_of(const rb_judged *j, const rb_plot *p, const char *panel[32]) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  size_t i;
+  json_t *c;
+  int n = 0;
+  if (!p->panel) {
+    panel[0] = NULL;
+    return 1;
+  }
+  json_array_foreach(cases, i, c) {
+    const char *v = rb_json_text(json_object_get(c, "axes"), p->panel, "");
+    int known = 0;
+    for (int k = 0; k < n; k++) known |= strcmp(panel[k], v) == 0;
+    if (!known && n < 32 && rb_json_metric(c, p->y) == rb_json_metric(c, p->y)) panel[n++] = v;
+  }
+  return n;
+}
+
+static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
+  const rb_descriptor *d = j->descriptor;
+  const char *panel[32];
+  int panels = panels_of(j, p, panel), block = 0, drawn = 0;
+  if (panels > 1) fprintf(script, "set multiplot layout 1,%d title TITLE font ',15'\n", panels);
+  else fprintf(script, "set title TITLE font ',15'\n");
+  fprintf(script, "set xlabel ");
+  quoted(script, p->x_label ? p->x_label : p->x);
+  fprintf(script, "\nset ylabel ");
+  quoted(script, p->y_label ? p->y_label : p->y);
+  fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
+  fprintf(script, "set key %s\n", panels > 1 ? "bottom right font ',9'" : "outside right font ',10'");
+  for (int q = 0; q < panels; q++) {
+    if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    int first = 1;
+    for (unsigned m = 0; m < d->methods_count; m++) {
+      int has_published = 0;
+      if (!write_series(j, p, d->methods[m].label, panel[q], data, &has_published)) continue;
+      fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u title ", first ? "plot" : ", \\\n    ", data_path, block, m % 12 + 1);
+      quoted(script, d->methods[m].label);
+      if (has_published)
+        fprintf(script, ", \\\n     '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title '%s, published (V100)'", data_path, block,
+                m % 12 + 1, d->methods[m].label);
+      first = 0;
+      block++;
+      drawn++;
+    }
+    if (!first) fprintf(script, "\n");
+  }
+  if (panels > 1) fprintf(script, "unset multiplot\n");
+  return drawn;
+}
+
+static double roof_of(const json_t *record, const char *name) {
+  const json_t *v = json_object_get(json_object_get(record, "roofs"), name);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* Intensity against FLOP rate under the measured roofs; filled: the family's model, open: by counters. */
+static int roofline_script(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  const char *backend = roof_of(j->record, "cuda/copy") == roof_of(j->record, "cuda/copy") ? "cuda" : "cpu";
+  char copy[32], fma[32];
+  snprintf(copy, sizeof copy, "%s/copy", backend);
+  snprintf(fma, sizeof fma, "%s/fma", backend);
+  double bandwidth = roof_of(j->record, copy), peak = roof_of(j->record, fma);
+  size_t i;
+  json_t *c;
+  int block = 0;
+  if (!(bandwidth > 0) || !(peak > 0)) return 0;
+  fprintf(script, "set title TITLE font ',15'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-4*%g:2*%g]\n", peak, peak);
+  fprintf(script, "set xlabel 'intensity in FLOP/B'\nset ylabel 'FLOP/s'\nset format y '10^{%%L}'\nset key outside right font ',10'\n");
+  fprintf(script, "plot (x*%g < %g ? x*%g : %g) with lines lw 2 lc rgb '#333333' title 'copy %.3g TB/s, FMA %.3g TFLOP/s'", bandwidth, peak, bandwidth,
+          peak, 1e-12 * bandwidth, 1e-12 * peak);
+  json_array_foreach(cases, i, c) {
+    double x = rb_json_metric(c, "model_intensity"), y = rb_json_metric(c, "flop_rate"), k = rb_json_metric(c, "counter_intensity");
+    double counted = 1e9 * rb_json_metric(c, "counter_gflop") / rb_json_metric(c, "time");
+    if (strcmp(rb_json_text(c, "backend", ""), backend) != 0 || x != x || y != y) continue;
+    fprintf(data, "%.9g %.9g\n", x, y);
+    if (k == k) fprintf(data, "\n%.9g %.9g\n", k, counted);
+    fprintf(data, "\n\n");
+    fprintf(script, ", \\\n     '%s' index %d every :::0::0 using 1:2 with points ls %d ps 1.8 title ", data_path, block, block % 12 + 1);
+    quoted(script, rb_json_text(c, "method", ""));
+    if (k == k)
+      fprintf(script, ", \\\n     '%s' index %d every :::1::1 using 1:2 with points pt 6 ps 1.8 lw 2 lc rgb COLOR%d notitle", data_path, block, block % 12 + 1);
+    block++;
+  }
+  fprintf(script, "\n");
+  return block;
+}
+
+static rb_status gnuplot(const char *script) {
+  pid_t child = fork();
+  int code = 0;
+  if (child < 0) return RB_FAIL(RB_EIO, "cannot start gnuplot");
+  if (child == 0) {
+    execlp("gnuplot", "gnuplot", script, (char *)NULL);
+    _exit(127);
+  }
+  waitpid(child, &code, 0);
+  if (WIFEXITED(code) && WEXITSTATUS(code) == 127) return RB_FAIL(RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
+  return WIFEXITED(code) && WEXITSTATUS(code) == 0 ? RB_OK : RB_FAIL(RB_EIO, "gnuplot failed on %s", script);
+}
+
+static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, int *drawn) {
+  rb_status st = RB_OK;
+  const char *home, *machine = rb_json_text(json_object_get(j->record, "machine"), "name", "");
+  char data_path[4300], script_path[4300], style[4300];
+  FILE *data = NULL, *script = NULL, *body = NULL;
+  char *text = NULL;
+  size_t length = 0;
+  RB_TRY(rb_home(&home));
+  snprintf(style, sizeof style, "%s/scripts/gnuplot/style.gp", home);
+  snprintf(data_path, sizeof data_path, "%s/%s.dat", folder, p->file);
+  snprintf(script_path, sizeof script_path, "%s/%s.gp", folder, p->file);
+  data = fopen(data_path, "w");
+  script = fopen(script_path, "w");
+  body = open_memstream(&text, &length);
+  RB_CHECK(data && script && body, RB_EIO, "cannot write plots into %s", folder);
+  char name[128];
+  snprintf(name, sizeof name, "%s.dat", p->file);
+  int series = strcmp(p->kind, "roofline") == 0 ? roofline_script(j, name, data, body) : lines_script(j, p, name, data, body);
+  fclose(body);
+  body = NULL;
+  int panels = p->panel ? 3 : 1;
+  fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
+  char title[512];
+  snprintf(title, sizeof title, "%s: %s", p->title, machine);
+  quoted(script, title);
+  fprintf(script, "\ncd '%s'\nload '%s'\n", folder, style);
+  for (int k = 0; k < 2; k++)
+    fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s", k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
+            panels > 1 ? 1500 : 960, 560, p->file, k ? "png" : "svg", text);
+  fclose(data), data = NULL;
+  fclose(script), script = NULL;
+  if (series) {
+    RB_TRY(gnuplot(script_path));
+    ++*drawn;
+  } else {
+    unlink(data_path);
+  }
+  unlink(script_path); /* it holds this machine's paths; the data and the style stay */
+done:
+  if (data) fclose(data);
+  if (script) fclose(script);
+  if (body) fclose(body);
+  free(text);
+  return st;
+}
+
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, int *drawn) {
+  rb_status st = RB_OK;
+  char absolute[4096];
+  RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
+  for (unsigned i = 0; i < j->descriptor->plots_count; i++) RB_TRY(draw(j, &j->descriptor->plots[i], absolute, drawn));
+done:
+  return st;
+}

@@ -1,0 +1,208 @@
+#include "experiments/runner/record.h"
+
+#include "experiments/runner/environment.h"
+#include "experiments/runner/source_hashes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *rb_source_hash(const char *family, rb_backend_kind backend) {
+  for (size_t i = 0; i < sizeof rb_source_hashes / sizeof *rb_source_hashes; i++)
+    if (strcmp(rb_source_hashes[i].family, family) == 0) return backend == RB_CUDA ? rb_source_hashes[i].cuda : rb_source_hashes[i].cpu;
+  return "";
+}
+const char *rb_build_commit(void) { return RB_COMMIT; }
+int rb_build_dirty(void) { return RB_DIRTY; }
+
+static rb_status make_folders(const char *path) {
+  char part[4096];
+  snprintf(part, sizeof part, "%s", path);
+  for (char *s = part + 1;; s++)
+    if (*s == '/' || *s == '\0') {
+      char keep = *s;
+      *s = '\0';
+      if (mkdir(part, 0777) != 0 && errno != EEXIST) return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (keep == '\0') return RB_OK;
+      *s = keep;
+    }
+}
+
+rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume) {
+  rb_status st = RB_OK;
+  char lock_path[4200];
+  memset(p, 0, sizeof *p);
+  p->lock = -1;
+  RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL, "path too long: %s", out);
+  RB_TRY(make_folders(p->folder));
+  snprintf(p->path, sizeof p->path, "%s/%s.json", p->folder, rb_preset_name(preset));
+  snprintf(p->journal_path, sizeof p->journal_path, "%s/%s.journal", p->folder, rb_preset_name(preset));
+  snprintf(lock_path, sizeof lock_path, "%s/.lock", p->folder);
+  p->lock = open(lock_path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  RB_CHECK(p->lock >= 0, RB_EIO, "cannot write in %s: %s", p->folder, strerror(errno));
+  RB_CHECK(flock(p->lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", p->folder);
+  p->journal = fopen(p->journal_path, resume ? "a" : "w");
+  RB_CHECK(p->journal, RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
+done:
+  if (st != RB_OK) rb_record_close(p);
+  return st;
+}
+
+void rb_record_close(rb_record_place *p) {
+  if (p->journal) fclose(p->journal);
+  if (p->lock >= 0) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/.lock", p->folder);
+    if (p->journal) unlink(path); /* ours; a loser of the race has no journal */
+    close(p->lock);
+  }
+  p->journal = NULL;
+  p->lock = -1;
+}
+
+rb_status rb_journal_append(rb_record_place *p, const json_t *line) {
+  rb_status st = RB_OK;
+  char *text = json_dumps(line, JSON_COMPACT);
+  RB_CHECK(text, RB_ENOMEM, "host memory");
+  RB_CHECK(fprintf(p->journal, "%s\n", text) > 0 && fflush(p->journal) == 0, RB_EIO, "cannot write %s: %s; what was measured before is kept in it",
+           p->journal_path, strerror(errno));
+  if (fdatasync(fileno(p->journal)) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
+done:
+  free(text);
+  return st;
+}
+
+rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases) {
+  rb_status st = RB_OK;
+  char *line = NULL;
+  size_t capacity = 0;
+  FILE *f = fopen(p->journal_path, "r");
+  *cases = json_object();
+  int first = 1;
+  while (f && getline(&line, &capacity, f) > 0) {
+    json_t *j = json_loads(line, 0, NULL);
+    if (!j) continue;
+    if (first) {
+      first = 0;
+      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")) &&
+                   json_equal(json_object_get(j, "sources"), json_object_get(header, "sources")),
+               RB_EINVAL, "%s was made by another descriptor or other code; run without --resume", p->journal_path);
+    } else if (json_object_get(j, "id")) {
+      json_object_set(*cases, json_string_value(json_object_get(j, "id")), j);
+    }
+    json_decref(j);
+  }
+done:
+  free(line);
+  if (f) fclose(f);
+  if (st != RB_OK) {
+    json_decref(*cases);
+    *cases = NULL;
+  }
+  return st;
+}
+
+rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
+  rb_status st = RB_OK;
+  char partial[4300];
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  int fd = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  for (size_t at = 0; at < length;) {
+    ssize_t wrote = write(fd, text + at, length - at);
+    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again with --resume", path, strerror(errno));
+    at += (size_t)wrote;
+  }
+  if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+done:
+  if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st == RB_OK && rename(partial, path) != 0) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st != RB_OK && fd >= 0) unlink(partial);
+  return st;
+}
+
+rb_status rb_record_write(const rb_record_place *p, const json_t *record) {
+  rb_status st = RB_OK;
+  char *text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+  RB_CHECK(text, RB_ENOMEM, "host memory");
+  RB_TRY(rb_write_atomically(p->path, text, strlen(text)));
+done:
+  free(text);
+  return st;
+}
+
+rb_status rb_record_load(const char *path, json_t **out) {
+  rb_status st = RB_OK;
+  json_error_t e;
+  int major = 0;
+  *out = NULL;
+  RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  *out = json_load_file(path, JSON_REJECT_DUPLICATES, &e);
+  RB_CHECK(*out, RB_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+  RB_CHECK(strcmp(rb_json_text(*out, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT, "%s is not a regbench record", path);
+  sscanf(rb_json_text(*out, "schema_version", "0"), "%d", &major);
+  RB_CHECK(major == 1, RB_EFORMAT, "%s has record schema %s; this program reads 1.x", path, rb_json_text(*out, "schema_version", "?"));
+done:
+  if (st != RB_OK) {
+    json_decref(*out);
+    *out = NULL;
+  }
+  return st;
+}
+
+json_t *rb_case_json(const rb_case *c, const char *status, const char *reason) {
+  const rb_workload *w;
+  json_t *axes = json_object();
+  for (int a = 0; a < c->axes; a++) json_object_set_new(axes, c->axis[a], json_string(c->value[a]));
+  if (rb_workload_find(c->method->kind, &w) != RB_OK) return json_null();
+  return json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "id", c->id, "method", c->method->label, "axes", axes, "kind", c->method->kind,
+                   "family", w->family->name, "variant", c->variant->name, "tag", c->variant->tag, "backend",
+                   c->variant->backend == RB_CUDA ? "cuda" : "cpu", "source", rb_source_hash(w->family->name, c->variant->backend), "status",
+                   status, "reason", reason);
+}
+
+static void set_metric(json_t *metrics, const char *name, double value, const char *unit, const char *formula) {
+  json_object_set_new(metrics, name, json_pack("{s:o,s:s,s:s}", "value", rb_json_number(value), "unit", unit, "formula", formula));
+}
+
+void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
+  json_t *checks = json_array(), *metrics = json_object();
+  for (int i = 0; i < o->verification_count; i++) {
+    const rb_verification *v = &o->verifications[i];
+    json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:f}", "name", v->name, "against", v->against, "value", rb_json_number(v->value), "limit", v->limit));
+  }
+  for (int i = 0; i < o->metric_count; i++) set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
+  json_object_set_new(j, "verification", checks);
+  json_object_set_new(j, "metrics", metrics);
+  json_object_set_new(j, "work", json_pack("{s:f,s:f,s:f,s:f}", "flops", o->flops, "bytes", o->bytes, "paper_flops", o->paper_flops, "paper_bytes", o->paper_bytes));
+  if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
+}
+
+void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations) {
+  json_t *samples = json_array(), *metrics = json_object_get(j, "metrics");
+  for (int i = 0; i < t->count; i++) json_array_append_new(samples, json_real(t->samples[i]));
+  json_object_set_new(j, "timing",
+                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "least", t->least,
+                                "most", t->most, "batch", t->batch, "warmups", t->warmups, "rotations", rotations, "stop", t->stop, "samples", samples));
+  set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
+  if (o->bytes > 0) {
+    set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");
+    if (copy_roof > 0) set_metric(metrics, "percent_copy", 100 * o->bytes / t->median / copy_roof, "%", "100 bandwidth / measured copy of the same backend");
+  }
+  if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
+  if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
+}
+
+double rb_json_metric(const json_t *c, const char *metric) {
+  const json_t *v = json_object_get(json_object_get(json_object_get(c, "metrics"), metric), "value");
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+const char *rb_json_text(const json_t *object, const char *key, const char *fallback) {
+  const char *s = json_string_value(json_object_get(object, key));
+  return s ? s : fallback;
+}

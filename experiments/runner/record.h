@@ -1,0 +1,48 @@
+/* Records: one JSON file a run of an experiment (schema: results/schema/record.schema.json), and its journal. */
+#ifndef RB_RECORD_H
+#define RB_RECORD_H
+
+#include "experiments/runner/measure.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define RB_RECORD_SCHEMA "regbench-record"
+#define RB_RECORD_VERSION "1.0.0"
+
+typedef struct {
+  char folder[4096], path[4200], journal_path[4200];
+  FILE *journal;
+  int lock;
+} rb_record_place;
+
+/* Make <out>/<slug>/<paper>/<name>/, take its lock and open the journal (kept when resume).
+ * RB_EBUSY when another run holds the folder. */
+rb_status rb_record_open(rb_record_place *place, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume);
+/* Append one line and see it reach the disk. RB_EIO (disk full) leaves the lines before it whole. */
+rb_status rb_journal_append(rb_record_place *place, const json_t *line);
+/* Cases of the journal by id; lines that do not parse (a torn last one) are dropped. A header line with
+ * another descriptor or source hash makes the journal worthless: RB_EINVAL. New reference. */
+rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases);
+/* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. */
+rb_status rb_record_write(const rb_record_place *place, const json_t *record);
+void rb_record_close(rb_record_place *place);
+/* Any file, atomically. */
+rb_status rb_write_atomically(const char *path, const char *text, size_t length);
+
+/* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */
+rb_status rb_record_load(const char *path, json_t **out);
+
+json_t *rb_case_json(const rb_case *c, const char *status, const char *reason);
+void rb_case_json_outcome(json_t *j, const rb_outcome *o);
+void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations);
+
+/* Current hash of the sources behind a family on a backend. */
+const char *rb_source_hash(const char *family, rb_backend_kind backend);
+const char *rb_build_commit(void);
+int rb_build_dirty(void);
+
+/* Value of a case's metric; NaN when absent. */
+double rb_json_metric(const json_t *c, const char *metric);
+const char *rb_json_text(const json_t *object, const char *key, const char *fallback);
+#endif

@@ -1,0 +1,282 @@
+#include "experiments/runner/report.h"
+
+#include "datasets/manifest.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/record.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct {
+  int reproduced, differs, not_comparable, holds, fails, not_judged, stale, invalid, skipped;
+} summary;
+
+/* ---- the table of cells ------------------------------------------------------------------------------- */
+
+static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
+  const json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
+  rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
+}
+
+/* Ours with the verdict folded in: numeric cells are judged, hardware cells show how the machine's roof is used. */
+static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, summary *s) {
+  const rb_descriptor *d = j->descriptor;
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    const rb_column *column = &d->columns[k];
+    char ours[64];
+    const char *machine, *printed = rb_published_value(j, c, column->name, &machine);
+    metric_text(c, column->metric, ours, sizeof ours);
+    rb_table_set(t, at, "%s", ours);
+    if (column->class == RB_INFO) {
+      at++;
+      continue;
+    }
+    rb_cell_verdict v = rb_judge_cell(j, c, column);
+    s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
+    rb_table_set(t, at + 1, "%s", printed ? printed : "");
+    if (v == RB_NOT_COMPARABLE) {
+      double mine = rb_json_metric(c, column->metric), theirs = strtod(printed, NULL), roof = rb_json_metric(c, "percent_copy");
+      char use[32] = "";
+      if (roof == roof) snprintf(use, sizeof use, ", %.0f %% of roof", roof);
+      rb_table_set(t, at + 2, "x%.2f%s", strcmp(column->metric, "time") == 0 ? theirs / mine : mine / theirs, use);
+    } else {
+      rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));
+    }
+    at += 3;
+  }
+}
+
+static rb_status cell_table(const rb_judged *j, rb_table *t, summary *s) {
+  rb_status st = RB_OK;
+  const rb_descriptor *d = j->descriptor;
+  const json_t *cases = json_object_get(j->record, "cases");
+  int columns = (int)d->axes_count + 2;
+  size_t i;
+  json_t *c;
+  for (unsigned k = 0; k < d->columns_count; k++) columns += d->columns[k].class == RB_INFO ? 1 : 3;
+  rb_table_init(t, columns + 1);
+  RB_TRY(rb_table_row(t));
+  for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", d->axes[a].name);
+  int at = (int)d->axes_count;
+  rb_table_set(t, at++, "method");
+  rb_table_set(t, at++, "variant");
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    rb_table_set(t, at++, "%s", d->columns[k].title);
+    if (d->columns[k].class == RB_INFO) continue;
+    rb_table_set(t, at++, "published");
+    rb_table_set(t, at++, d->columns[k].class == RB_NUMERIC ? "verdict" : "against it");
+  }
+  rb_table_set(t, at, "note");
+  json_array_foreach(cases, i, c) {
+    RB_TRY(rb_table_row(t));
+    for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(c, "axes"), d->axes[a].name, ""));
+    rb_table_set(t, (int)d->axes_count, "%s", rb_json_text(c, "method", ""));
+    rb_table_set(t, (int)d->axes_count + 1, "%s", rb_json_text(c, "variant", ""));
+    const char *status = rb_json_text(c, "status", "");
+    if (strcmp(status, "valid") == 0) {
+      add_cells(j, c, t, (int)d->axes_count + 2, s);
+      if (rb_case_stale(c)) {
+        rb_table_set(t, columns, "STALE: code changed since");
+        s->stale++;
+      }
+    } else {
+      s->invalid += strcmp(status, "invalid") == 0;
+      s->skipped += strcmp(status, "invalid") != 0;
+      rb_table_set(t, columns, "%s: %s", status, rb_json_text(c, "reason", ""));
+    }
+  }
+done:
+  return st;
+}
+
+static rb_status claim_table(const rb_judged *j, rb_table *t, summary *s) {
+  rb_status st = RB_OK;
+  rb_table_init(t, 3);
+  RB_TRY(rb_table_row(t));
+  rb_table_set(t, 0, "claim");
+  rb_table_set(t, 1, "verdict");
+  rb_table_set(t, 2, "why");
+  for (unsigned i = 0; i < j->descriptor->claims_count; i++) {
+    char why[256];
+    rb_claim_verdict v = rb_judge_claim(j, &j->descriptor->claims[i], why, sizeof why);
+    s->holds += v == RB_HOLDS, s->fails += v == RB_FAILS, s->not_judged += v == RB_NOT_JUDGED;
+    RB_TRY(rb_table_row(t));
+    rb_table_set(t, 0, "%s", j->descriptor->claims[i].text);
+    rb_table_set(t, 1, "%s", rb_claim_verdict_name(v));
+    rb_table_set(t, 2, "%s", why);
+  }
+done:
+  return st;
+}
+
+/* Skipped cases of one reason fold into a line; a table of CPU rows should not drown in absent GPUs. */
+static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
+  int last = t->columns - 1, kept = 1, dropped = 0;
+  char reason[512] = "";
+  if (format == RB_CSV) return;
+  for (int r = 1; r < t->rows; r++) {
+    const char *note = t->row[r][last];
+    if (note && strncmp(note, "skipped: ", 9) == 0) {
+      if (!reason[0]) snprintf(reason, sizeof reason, "%s", note + 9);
+      dropped++;
+      for (int c = 0; c < t->columns; c++) free(t->row[r][c]);
+      free(t->row[r]);
+    } else {
+      t->row[kept++] = t->row[r];
+    }
+  }
+  t->rows = kept;
+  int notes = 0;
+  for (int r = 1; r < t->rows; r++) notes += t->row[r][last] != NULL;
+  if (!notes) { /* an empty last column says nothing */
+    for (int r = 0; r < t->rows; r++) free(t->row[r][last]), t->row[r][last] = NULL;
+    t->columns--;
+  }
+  if (dropped) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
+}
+
+static void provenance(const rb_judged *j, FILE *out, rb_format format) {
+  const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"), *cpu = json_object_get(m, "cpu");
+  const json_t *roofs = json_object_get(j->record, "roofs");
+  if (format == RB_CSV) return;
+  fprintf(out, "%s; %s, %lld threads%s%s; preset %s, cache %s, %s; regbench %s at %s%s", rb_json_text(m, "name", "?"), rb_json_text(cpu, "model", "?"),
+          (long long)json_integer_value(json_object_get(cpu, "threads")), json_is_object(gpu) ? "; driver " : "",
+          json_is_object(gpu) ? rb_json_text(gpu, "driver", "?") : "", rb_json_text(j->record, "preset", "?"), j->descriptor->cache,
+          rb_json_text(j->record, "created", ""), rb_json_text(json_object_get(j->record, "regbench"), "version", "?"),
+          rb_json_text(json_object_get(j->record, "regbench"), "commit", "?"),
+          json_is_true(json_object_get(json_object_get(j->record, "regbench"), "dirty")) ? " (with uncommitted changes)" : "");
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)roofs, name, value) {
+    char text[64];
+    rb_human(json_number_value(value), strstr(name, "fma") ? "FLOP/s" : "B/s", text, sizeof text);
+    fprintf(out, "; %s %s", name, text);
+  }
+  fprintf(out, ".\n\n");
+}
+
+/* One record: provenance, cells, claims, a line of counts. */
+static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, summary *s) {
+  rb_status st = RB_OK;
+  rb_table cells = {0}, claims = {0};
+  summary mine = {0};
+  const rb_descriptor *d = j->descriptor;
+  RB_TRY(cell_table(j, &cells, &mine));
+  RB_TRY(claim_table(j, &claims, &mine));
+  if (format == RB_MARKDOWN) fprintf(out, "## %s/%s\n\n", d->paper, d->name);
+  provenance(j, out, format);
+  if (d->note && format != RB_CSV) fprintf(out, "%s\n", d->note);
+  drop_skipped(&cells, out, format);
+  rb_table_print(&cells, format, d->title, out);
+  if (claims.rows > 1 && format != RB_CSV) rb_table_print(&claims, format, "Claims", out);
+  if (format != RB_CSV)
+    fprintf(out, "Cells: %d REPRODUCED, %d DIFFERS, %d NOT COMPARABLE. Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", mine.reproduced,
+            mine.differs, mine.not_comparable, mine.holds, mine.fails, mine.not_judged,
+            mine.stale ? " Some cells are STALE: run again." : "");
+  s->differs += mine.differs, s->fails += mine.fails, s->stale += mine.stale, s->invalid += mine.invalid;
+done:
+  rb_table_free(&claims);
+  rb_table_free(&cells);
+  return st;
+}
+
+/* ---- records on disk ---------------------------------------------------------------------------------- */
+
+static int by_path(const void *a, const void *b) { return strcmp(a, b); }
+
+static int walk(const char *folder, char out[][4096], int most, int count, int depth) {
+  DIR *dir = opendir(folder);
+  for (struct dirent *e; dir && (e = readdir(dir)) && count < most;) {
+    char path[4096];
+    struct stat info;
+    size_t n = strlen(e->d_name);
+    if (e->d_name[0] == '.' || strcmp(e->d_name, "schema") == 0) continue;
+    if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &info) != 0) continue;
+    if (S_ISDIR(info.st_mode) && depth < 5)
+      count = walk(path, out, most, count, depth + 1);
+    else if (n > 5 && strcmp(e->d_name + n - 5, ".json") == 0)
+      snprintf(out[count++], 4096, "%s", path);
+  }
+  if (dir) closedir(dir);
+  return count;
+}
+
+int rb_records_list(const char *root, char out[][4096], int most) {
+  int count = walk(root, out, most, 0, 0);
+  qsort(out, (size_t)count, 4096, by_path);
+  return count;
+}
+
+static rb_status report_one(const char *path, const rb_report_options *o, summary *s) {
+  rb_status st = RB_OK;
+  json_t *record = NULL;
+  rb_judged j = {0};
+  char folder[4096], file[4200], *text = NULL;
+  size_t length = 0;
+  static const char *const extensions[] = {"txt", "md", "csv", "tex"};
+  RB_TRY(rb_record_load(path, &record));
+  RB_TRY(rb_judged_open(record, path, &j));
+  RB_TRY(rb_path(folder, sizeof folder, "%s", path));
+  char *slash = strrchr(folder, '/');
+  if (slash) *slash = '\0';
+  else RB_TRY(rb_path(folder, sizeof folder, "."));
+  if (o->write) {
+    FILE *memory = open_memstream(&text, &length);
+    RB_CHECK(memory, RB_ENOMEM, "host memory");
+    st = print_record(&j, o->format, memory, s);
+    fclose(memory);
+    RB_TRY(st);
+    snprintf(file, sizeof file, "%s/table.%s", folder, extensions[o->format]);
+    RB_TRY(rb_write_atomically(file, text, length));
+    fprintf(stderr, "%s\n", file);
+  } else {
+    RB_TRY(print_record(&j, o->format, stdout, s));
+  }
+  if (o->plots) {
+    int drawn = 0;
+    RB_TRY(rb_plots_draw(&j, folder, &drawn));
+    if (drawn) fprintf(stderr, "%d plots in %s\n", drawn, folder);
+  }
+done:
+  free(text);
+  rb_judged_close(&j);
+  json_decref(record);
+  return st;
+}
+
+int rb_report(const rb_report_options *o) {
+  enum { MOST = 512 };
+  static char paths[MOST][4096];
+  summary s = {0};
+  int count = 0, bad = 0;
+  for (int i = 0; i < o->count; i++) {
+    struct stat info;
+    if (stat(o->records[i], &info) == 0 && S_ISDIR(info.st_mode))
+      count += rb_records_list(o->records[i], paths + count, MOST - count);
+    else if (count < MOST)
+      snprintf(paths[count++], 4096, "%s", o->records[i]);
+  }
+  if (o->count == 0) {
+    const char *home;
+    char root[4096];
+    if (rb_home(&home) == RB_OK) {
+      snprintf(root, sizeof root, "%s/results", home);
+      count = rb_records_list(root, paths, MOST);
+    }
+  }
+  if (count == 0) {
+    fprintf(stderr, "regbench report: no records; 'regbench run' makes them, or name a record or a folder\n");
+    return RB_EXIT_NOTHING;
+  }
+  for (int i = 0; i < count; i++)
+    if (report_one(paths[i], o, &s) != RB_OK) {
+      fprintf(stderr, "regbench report: %s\n", rb_message());
+      rb_clear();
+      bad = 1;
+    }
+  if (bad) return RB_EXIT_USAGE;
+  return s.differs || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
+}

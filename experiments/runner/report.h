@@ -1,0 +1,24 @@
+/* regbench report: tables, verdicts and plots from records alone. */
+#ifndef RB_REPORT_H
+#define RB_REPORT_H
+
+#include "experiments/runner/table.h"
+#include "experiments/runner/verdict.h"
+
+typedef struct {
+  const char *records[256];
+  int count;
+  rb_format format;
+  int plots;        /* draw SVG and PNG beside each record */
+  int write;        /* write tables beside each record instead of to stdout */
+} rb_report_options;
+
+/* Exit code: 5 when a numeric cell differs or a claim fails, 0 otherwise. */
+int rb_report(const rb_report_options *options);
+
+/* Draw all plots of the record into `folder`. RB_EUNSUPPORTED when gnuplot is absent. */
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, int *drawn);
+
+/* Records below results/ (or `root`): paths sorted. */
+int rb_records_list(const char *root, char out[][4096], int most);
+#endif

@@ -1,0 +1,418 @@
+#include "experiments/runner/run.h"
+
+#include "experiments/runner/build_info.h"
+#include "experiments/runner/counters.h"
+#include "experiments/runner/environment.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/progress.h"
+#include "experiments/runner/record.h"
+#include "kernels/cuda/device_info.h"
+#include "kernels/probe/probe.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct {
+  int valid, invalid, skipped, failed, reused;
+} tally;
+
+typedef struct {
+  const rb_run_options *options;
+  const char *path; /* of the descriptor */
+  rb_descriptor *d;
+  rb_case *cases;
+  int count;
+  rb_record_place place;
+  json_t *header, *done;
+  rb_progress progress;
+  tally tally;
+} run_state;
+
+static void on_signal(int s) {
+  (void)s;
+  rb_interrupted = 1;
+}
+
+/* ---- roofs -------------------------------------------------------------------------------------------- */
+
+static const char *const roof_names[] = {"cpu/copy", "cpu/fma", "cuda/copy", "cuda/fma"};
+enum { ROOFS = sizeof roof_names / sizeof *roof_names };
+
+/* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
+static double roof(int which) {
+  static double value[ROOFS];
+  const rb_variant *v;
+  if (value[which] == 0) {
+    value[which] = NAN;
+    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_available(v) == RB_OK)
+      rb_probe_measure(v, 0, 11, &value[which]);
+    rb_clear();
+  }
+  return value[which];
+}
+static double copy_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 2 : 0); }
+
+/* ---- one case ----------------------------------------------------------------------------------------- */
+
+static int all_valid(const rb_outcome *o) {
+  for (int i = 0; i < o->verification_count; i++)
+    if (!(o->verifications[i].value <= o->verifications[i].limit)) return 0;
+  return o->verification_count > 0;
+}
+
+static const char *first_failure(const rb_outcome *o, char *text, size_t size) {
+  snprintf(text, size, "nothing was verified");
+  for (int i = 0; i < o->verification_count; i++) {
+    const rb_verification *v = &o->verifications[i];
+    if (v->value <= v->limit) continue;
+    snprintf(text, size, "%s is %.3g, limit %.3g (against %s)", v->name, v->value, v->limit, v->against);
+    break;
+  }
+  return text;
+}
+
+/* Predicted before anything is allocated. */
+static rb_status fits(const rb_case *c, const rb_workload *w, const rb_backend *b, int rotations) {
+  size_t need[RB_BACKENDS] = {0}, total, available;
+  const rb_backend *host;
+  rb_status st = RB_OK;
+  size_t backend_bytes, host_bytes;
+  w->predict(c, rotations, &backend_bytes, &host_bytes);
+  need[RB_CPU] = host_bytes;
+  need[b->kind] += backend_bytes;
+  RB_TRY(rb_backend_get(RB_CPU, &host));
+  RB_TRY(host->memory(&total, &available));
+  RB_CHECK(need[RB_CPU] <= available, RB_ENOMEM, "needs %zu bytes of host memory, %zu are free; take a smaller size", need[RB_CPU], available);
+  if (b->kind != RB_CPU) {
+    RB_TRY(b->memory(&total, &available));
+    RB_CHECK(need[b->kind] <= available, RB_ENOMEM, "needs %zu bytes of %s memory, %zu are free; take a smaller size", need[b->kind], b->name, available);
+  }
+done:
+  return st;
+}
+
+static int rotations_for(const rb_case *c, const rb_workload *w, const rb_backend *b) {
+  if (strcmp(c->descriptor->cache, "warm") == 0) return 1;
+  size_t one = w->footprint(c), want = 2 * b->cache_bytes();
+  int r = one ? (int)(want / one) + 2 : 1;
+  return r > 64 ? 64 : r;
+}
+
+static void hook(void *context, int done, int most, double median) {
+  char text[96];
+  snprintf(text, sizeof text, "measure %d/%d, median %.4g ms", done, most, 1e3 * median);
+  rb_progress_phase(context, text);
+}
+
+static void add_counters(run_state *s, const rb_case *c, json_t *j, const rb_outcome *o) {
+  rb_counters k;
+  json_t *metrics = json_object_get(j, "metrics");
+  double points = (double)rb_grid_points(c->grid);
+  if (rb_counters_measure(c, s->path, s->options->preset, &k) != RB_OK) {
+    json_object_set_new(j, "counters", json_pack("{s:s}", "unavailable", rb_message()));
+    rb_clear();
+  } else {
+    json_object_set_new(j, "counters", json_pack("{s:s,s:f,s:f,s:f}", "how", k.how, "flops", k.flops, "dram_bytes", k.dram_bytes, "l2_bytes", k.l2_bytes));
+    const struct {
+      const char *name, *unit, *formula;
+      double value;
+    } rows[] = {{"counter_gflop", "GFLOP", "1e-9 (fadd + fmul + 2 ffma) of one run", 1e-9 * k.flops},
+                {"counter_gbyte", "GB", "1e-9 bytes read from and written to device memory", 1e-9 * k.dram_bytes},
+                {"counter_l2_gbyte", "GB", "1e-9 bytes through L2", 1e-9 * k.l2_bytes},
+                {"counter_intensity", "FLOP/B", "counter_gflop / counter_gbyte", k.flops / k.dram_bytes}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      json_object_set_new(metrics, rows[i].name,
+                          json_pack("{s:o,s:s,s:s}", "value", rb_json_number(rows[i].value), "unit", rows[i].unit, "formula", rows[i].formula));
+  }
+  const struct {
+    const char *name, *formula;
+    double value;
+  } analytic[] = {{"analytic_flops", "work.paper_flops / points", o->paper_flops / points},
+                  {"analytic_bytes", "work.paper_bytes / points", o->paper_bytes / points},
+                  {"analytic_intensity", "paper_flops / paper_bytes", o->paper_flops / o->paper_bytes},
+                  {"model_intensity", "work.flops / work.bytes", o->flops / o->bytes}};
+  for (size_t i = 0; i < sizeof analytic / sizeof *analytic; i++)
+    if (isfinite(analytic[i].value) && analytic[i].value > 0)
+      json_object_set_new(metrics, analytic[i].name,
+                          json_pack("{s:f,s:s,s:s}", "value", analytic[i].value, "unit", "1", "formula", analytic[i].formula));
+}
+
+/* set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
+static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
+  rb_status st = RB_OK;
+  const rb_workload *w;
+  const rb_backend *b;
+  void *state = NULL;
+  rb_outcome first = {0}, last = {0};
+  rb_timing timing;
+  rb_protocol protocol = rb_protocol_of(s->options->preset);
+  char text[256];
+  *out = NULL;
+  RB_TRY(rb_workload_find(c->method->kind, &w));
+  RB_TRY(rb_variant_available(c->variant));
+  RB_TRY(rb_backend_get(c->variant->backend, &b));
+  int rotations = rotations_for(c, w, b);
+  RB_TRY(fits(c, w, b, rotations));
+  rb_memory_reset_peak(b->kind);
+  rb_progress_phase(&s->progress, "set up");
+  RB_TRY(w->setup(c, b, rotations, &state));
+  rb_progress_phase(&s->progress, "verify");
+  RB_TRY(w->poison(state, 0));
+  RB_TRY(w->run(state, 0));
+  RB_TRY(b->sync());
+  RB_TRY(w->verify(state, 0, &first));
+  if (!all_valid(&first)) {
+    *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
+    rb_case_json_outcome(*out, &first);
+    goto done;
+  }
+  json_t *before = rb_clocks_now();
+  st = rb_measure(w, state, b, rotations, &protocol, hook, &s->progress, &timing);
+  if (st != RB_OK) json_decref(before);
+  RB_TRY(st);
+  json_t *after = rb_clocks_now();
+  RB_TRY(w->verify(state, timing.last_turn, &last));
+  int valid = all_valid(&last);
+  *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
+  rb_case_json_outcome(*out, &last);
+  if (valid) {
+    rb_case_json_timing(*out, &timing, &last, copy_roof(b->kind), rotations);
+    if (s->d->counters) {
+      w->teardown(state); /* the child needs the memory */
+      state = NULL;
+      rb_progress_phase(&s->progress, "counters");
+      add_counters(s, c, *out, &last);
+    }
+  }
+  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)rb_memory_peak(b->kind)));
+  json_object_set_new(*out, "clocks", json_pack("{s:o,s:o}", "before", before, "after", after));
+done:
+  if (state) w->teardown(state);
+  return st;
+}
+
+/* What a failure of run_case means for the record: absent things are skips, broken ones failures. */
+static const char *status_of(rb_status st) {
+  return st == RB_EDEVICE || st == RB_EUNSUPPORTED || st == RB_ENOTFOUND || st == RB_ENOMEM ? "skipped" : "failed";
+}
+
+static int reusable(const json_t *old) {
+  const char *status = rb_json_text(old, "status", "");
+  return strcmp(status, "valid") == 0 || strcmp(status, "invalid") == 0;
+}
+
+static void count(tally *t, const char *status) {
+  t->valid += strcmp(status, "valid") == 0;
+  t->invalid += strcmp(status, "invalid") == 0;
+  t->skipped += strcmp(status, "skipped") == 0;
+  t->failed += strcmp(status, "failed") == 0;
+}
+
+static rb_status run_cases(run_state *s, json_t *cases) {
+  rb_status st = RB_OK;
+  for (int i = 0; i < s->count && !rb_interrupted; i++) {
+    const rb_case *c = &s->cases[i];
+    json_t *j = NULL, *old = json_object_get(s->done, c->id);
+    if (old && reusable(old)) {
+      s->tally.reused++;
+      count(&s->tally, rb_json_text(old, "status", ""));
+      json_array_append(cases, old);
+      rb_progress_case(&s->progress, i, s->count, c->id, "kept", "from the journal");
+      continue;
+    }
+    rb_progress_begin(&s->progress, i, s->count, c->id);
+    rb_status case_status = run_case(s, c, &j);
+    if (case_status == RB_EINTERRUPTED) {
+      rb_clear();
+      json_decref(j);
+      break;
+    }
+    if (case_status != RB_OK) {
+      json_decref(j);
+      j = rb_case_json(c, status_of(case_status), rb_message());
+      rb_clear();
+    }
+    count(&s->tally, rb_json_text(j, "status", ""));
+    char text[160];
+    double t = rb_json_metric(j, "time"), e = rb_json_metric(j, "error_rms"), p = rb_json_metric(j, "percent_copy");
+    int n = t == t ? snprintf(text, sizeof text, "%.4g ms", 1e3 * t) : snprintf(text, sizeof text, "%.150s", rb_json_text(j, "reason", ""));
+    if (t == t && p == p && n < 100) n += snprintf(text + n, sizeof text - (size_t)n, ", %.1f %% of copy", p);
+    if (t == t && e == e && n < 120) snprintf(text + n, sizeof text - (size_t)n, ", error %.3g", e);
+    rb_progress_case(&s->progress, i, s->count, c->id, rb_json_text(j, "status", ""), text);
+    json_array_append_new(cases, j);
+    RB_TRY(rb_journal_append(&s->place, j));
+  }
+done:
+  return st;
+}
+
+/* ---- one experiment ----------------------------------------------------------------------------------- */
+
+static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
+  rb_protocol p = rb_protocol_of(preset);
+  json_t *sources = json_object();
+  int n;
+  const rb_family *const *f = rb_families(&n);
+  for (int i = 0; i < n; i++)
+    json_object_set_new(sources, f[i]->name,
+                        json_pack("{s:s,s:s}", "cpu", rb_source_hash(f[i]->name, RB_CPU), "cuda", rb_source_hash(f[i]->name, RB_CUDA)));
+  return json_pack("{s:s,s:s,s:{s:s,s:s,s:b},s:{s:s,s:s,s:s,s:s},s:s,s:s,s:s,s:{s:i,s:i,s:f,s:f,s:i,s:s},s:o}", "schema", RB_RECORD_SCHEMA, "schema_version",
+                   RB_RECORD_VERSION, "regbench", "version", RB_VERSION, "commit", rb_build_commit(), "dirty", rb_build_dirty(), "experiment", "paper",
+                   d->paper, "name", d->name, "title", d->title, "source", d->source, "descriptor", d->text, "descriptor_sha256", d->sha256, "preset",
+                   rb_preset_name(preset), "protocol", "least_samples", p.least, "most_samples", p.most, "budget_s", p.budget, "batch_under_s",
+                   p.batch_under, "warmups", p.warmups, "cache", d->cache, "sources", sources);
+}
+
+/* The published CSV travels in the record, so that tables render from records alone. */
+static rb_status embed_published(run_state *s, json_t *record) {
+  rb_status st = RB_OK;
+  char path[4300], *text = NULL;
+  if (!s->d->published) return RB_OK;
+  const char *slash = strrchr(s->path, '/');
+  snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - s->path + 1) : 0, s->path, s->d->published);
+  RB_TRY(rb_read_file(path, &text, NULL));
+  json_object_set_new(record, "published", json_string(text));
+done:
+  free(text);
+  return st;
+}
+
+static json_t *roofs_json(void) {
+  json_t *roofs = json_object();
+  for (int i = 0; i < ROOFS; i++) {
+    double v = roof(i);
+    if (v == v) json_object_set_new(roofs, roof_names[i], json_real(v));
+  }
+  return roofs;
+}
+
+static rb_status finish(run_state *s, json_t *cases) {
+  rb_status st = RB_OK;
+  char when[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  json_t *record = json_deep_copy(s->header);
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  json_object_set_new(record, "created", json_string(when));
+  json_object_set_new(record, "machine", rb_environment());
+  json_object_set_new(record, "roofs", roofs_json());
+  json_object_set_new(record, "complete", json_boolean((int)json_array_size(cases) == s->count));
+  json_object_set(record, "cases", cases);
+  RB_TRY(embed_published(s, record));
+  RB_TRY(rb_record_write(&s->place, record));
+  fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed -> %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
+          s->tally.skipped, s->tally.failed, s->place.path);
+done:
+  json_decref(record);
+  return st;
+}
+
+static rb_status run_experiment(const rb_run_options *o, const char *path, tally *total) {
+  rb_status st = RB_OK;
+  char slug[320];
+  run_state s = {.options = o, .path = path, .place = {.lock = -1}};
+  json_t *cases = json_array();
+  RB_TRY(rb_descriptor_load(path, &s.d));
+  RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
+  rb_machine_slug(slug, sizeof slug);
+  RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
+  s.header = make_header(s.d, o->preset);
+  s.done = json_object();
+  if (o->resume) {
+    json_decref(s.done);
+    RB_TRY(rb_journal_read(&s.place, s.header, &s.done));
+  }
+  if (json_object_size(s.done) == 0) RB_TRY(rb_journal_append(&s.place, s.header));
+  rb_progress_open(&s.progress, s.d->paper, s.d->name);
+  st = run_cases(&s, cases);
+  rb_progress_close(&s.progress);
+  if (st != RB_OK) goto done;
+  RB_TRY(finish(&s, cases));
+done:
+  total->valid += s.tally.valid, total->invalid += s.tally.invalid, total->skipped += s.tally.skipped, total->failed += s.tally.failed;
+  rb_record_close(&s.place);
+  json_decref(cases);
+  json_decref(s.header);
+  json_decref(s.done);
+  free(s.cases);
+  rb_descriptor_free(s.d);
+  return st;
+}
+
+static int exit_code_of(rb_status st) {
+  return st == RB_EINVAL || st == RB_EFORMAT || st == RB_ENOTFOUND ? RB_EXIT_USAGE : st == RB_EIO || st == RB_EBUSY ? RB_EXIT_INCOMPLETE : RB_EXIT_INTERNAL;
+}
+
+int rb_run(const rb_run_options *o) {
+  enum { MOST = 64 };
+  static char paths[MOST][4096];
+  int count = 0, code = RB_EXIT_OK;
+  tally total = {0};
+  signal(SIGINT, on_signal);
+  signal(SIGTERM, on_signal);
+  for (int i = 0; i < o->experiment_count; i++) {
+    int n;
+    rb_status st = rb_experiments_find(o->experiments[i], paths + count, MOST - count, &n);
+    if (st != RB_OK) {
+      fprintf(stderr, "regbench run: %s\n", rb_message());
+      return exit_code_of(st);
+    }
+    count += n;
+  }
+  for (int i = 0; i < count && !rb_interrupted; i++) {
+    rb_status st = run_experiment(o, paths[i], &total);
+    if (st != RB_OK) {
+      fprintf(stderr, "regbench run: %s\n", rb_message());
+      rb_clear();
+      if (code == RB_EXIT_OK) code = exit_code_of(st);
+    }
+  }
+  if (rb_interrupted) {
+    fprintf(stderr, "regbench run: interrupted; %d measured cases are kept, go on with --resume\n", total.valid);
+    return RB_EXIT_INTERRUPTED;
+  }
+  if (code != RB_EXIT_OK) return code;
+  if (total.invalid) return RB_EXIT_INVALID;
+  if (total.failed) return RB_EXIT_INCOMPLETE;
+  if (!total.valid) {
+    fprintf(stderr, "regbench run: nothing ran: every case was skipped\n");
+    return RB_EXIT_NOTHING;
+  }
+  return RB_EXIT_OK;
+}
+
+int rb_run_for_counters(const char *descriptor, const char *case_id, rb_preset preset) {
+  rb_status st = RB_OK;
+  rb_descriptor *d = NULL;
+  rb_case *cases = NULL;
+  void *state = NULL;
+  const rb_workload *w = NULL;
+  const rb_backend *b;
+  int count = 0, found = 0;
+  RB_TRY(rb_descriptor_load(descriptor, &d));
+  RB_TRY(rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count));
+  for (int i = 0; i < count && !found; i++) {
+    if (strcmp(cases[i].id, case_id) != 0) continue;
+    found = 1;
+    RB_TRY(rb_workload_find(cases[i].method->kind, &w));
+    RB_TRY(rb_variant_available(cases[i].variant));
+    RB_TRY(rb_backend_get(cases[i].variant->backend, &b));
+    RB_TRY(w->setup(&cases[i], b, 1, &state));
+    RB_TRY(w->run(state, 0)); /* first launches load modules */
+    RB_TRY(b->sync());
+    rb_profiler_start();
+    RB_TRY(w->run(state, 0));
+    RB_TRY(b->sync());
+    rb_profiler_stop();
+  }
+  RB_CHECK(found, RB_ENOTFOUND, "no case '%s'", case_id);
+done:
+  if (state) w->teardown(state);
+  free(cases);
+  rb_descriptor_free(d);
+  if (st != RB_OK) fprintf(stderr, "regbench: %s\n", rb_message());
+  return st == RB_OK ? RB_EXIT_OK : RB_EXIT_INTERNAL;
+}

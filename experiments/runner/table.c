@@ -1,0 +1,165 @@
+#include "experiments/runner/table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rb_table_init(rb_table *t, int columns) {
+  memset(t, 0, sizeof *t);
+  t->columns = columns;
+}
+
+rb_status rb_table_row(rb_table *t) {
+  rb_status st = RB_OK;
+  if (t->rows == t->capacity) {
+    int more = t->capacity ? 2 * t->capacity : 16;
+    char ***grown = realloc(t->row, (size_t)more * sizeof *grown);
+    RB_CHECK(grown, RB_ENOMEM, "host memory");
+    t->row = grown;
+    t->capacity = more;
+  }
+  t->row[t->rows] = calloc((size_t)t->columns, sizeof **t->row);
+  RB_CHECK(t->row[t->rows], RB_ENOMEM, "host memory");
+  t->rows++;
+done:
+  return st;
+}
+
+void rb_table_set(rb_table *t, int column, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  char **cell = &t->row[t->rows - 1][column];
+  free(*cell);
+  *cell = strdup(text);
+}
+
+void rb_table_free(rb_table *t) {
+  for (int r = 0; r < t->rows; r++) {
+    for (int c = 0; c < t->columns; c++) free(t->row[r][c]);
+    free(t->row[r]);
+  }
+  free(t->row);
+  memset(t, 0, sizeof *t);
+}
+
+static const char *cell(const rb_table *t, int r, int c) { return t->row[r][c] ? t->row[r][c] : ""; }
+
+static void aligned(const rb_table *t, const char *left, const char *between, const char *right, int rule, FILE *out) {
+  int *width = calloc((size_t)t->columns, sizeof *width);
+  if (!width) return;
+  for (int r = 0; r < t->rows; r++)
+    for (int c = 0; c < t->columns; c++) {
+      int n = (int)strlen(cell(t, r, c));
+      if (n > width[c]) width[c] = n;
+    }
+  for (int r = 0; r < t->rows; r++) {
+    fputs(left, out);
+    for (int c = 0; c < t->columns; c++) fprintf(out, "%s%-*s", c ? between : "", width[c], cell(t, r, c));
+    fprintf(out, "%s\n", right);
+    if (r == 0 && rule) {
+      fputs(left, out);
+      for (int c = 0; c < t->columns; c++) {
+        fputs(c ? between : "", out);
+        for (int i = 0; i < (width[c] > 2 ? width[c] : 3); i++) fputc('-', out);
+      }
+      fprintf(out, "%s\n", right);
+    }
+  }
+  free(width);
+}
+
+static void csv_cell(const char *s, FILE *out) {
+  if (!strpbrk(s, ",\"\n")) {
+    fputs(s, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *s; s++) {
+    if (*s == '"') fputc('"', out);
+    fputc(*s, out);
+  }
+  fputc('"', out);
+}
+
+static void latex_cell(const char *s, FILE *out) {
+  for (; *s; s++) {
+    if (strchr("%&_#$", *s)) fputc('\\', out);
+    fputc(*s, out);
+  }
+}
+
+static void latex(const rb_table *t, const char *title, FILE *out) {
+  fprintf(out, "\\begin{table}\n\\caption{");
+  latex_cell(title, out);
+  fprintf(out, "}\n\\begin{tabular}{");
+  for (int c = 0; c < t->columns; c++) fputc('l', out);
+  fprintf(out, "}\n\\toprule\n");
+  for (int r = 0; r < t->rows; r++) {
+    for (int c = 0; c < t->columns; c++) {
+      if (c) fputs(" & ", out);
+      latex_cell(cell(t, r, c), out);
+    }
+    fprintf(out, " \\\\\n%s", r == 0 ? "\\midrule\n" : "");
+  }
+  fprintf(out, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+}
+
+void rb_table_print(const rb_table *t, rb_format format, const char *title, FILE *out) {
+  switch (format) {
+    case RB_TEXT:
+      fprintf(out, "%s\n", title);
+      aligned(t, "  ", "  ", "", 1, out);
+      break;
+    case RB_MARKDOWN:
+      fprintf(out, "### %s\n\n", title);
+      aligned(t, "| ", " | ", " |", 1, out);
+      break;
+    case RB_CSV:
+      for (int r = 0; r < t->rows; r++)
+        for (int c = 0; c < t->columns; c++) {
+          csv_cell(cell(t, r, c), out);
+          fputc(c + 1 < t->columns ? ',' : '\n', out);
+        }
+      return;
+    case RB_LATEX: latex(t, title, out); break;
+  }
+  fputc('\n', out);
+}
+
+rb_status rb_format_parse(const char *name, rb_format *out) {
+  static const char *const names[] = {"text", "md", "csv", "latex"};
+  for (int i = 0; i < 4; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out = (rb_format)i;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown format '%s': text, md, csv, latex", name);
+}
+
+void rb_human(double v, const char *unit, char *out, size_t size) {
+  static const struct {
+    const char *unit, *big[3];
+    double scale[3];
+  } table[] = {{"s", {"s", "ms", "us"}, {1, 1e-3, 1e-6}}, {"B/s", {"TB/s", "GB/s", "MB/s"}, {1e12, 1e9, 1e6}},
+               {"FLOP/s", {"TFLOP/s", "GFLOP/s", "MFLOP/s"}, {1e12, 1e9, 1e6}}};
+  if (v != v) {
+    snprintf(out, size, "%s", "");
+    return;
+  }
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(unit, table[i].unit) == 0) {
+      int k = fabs(v) >= table[i].scale[0] ? 0 : fabs(v) >= table[i].scale[1] ? 1 : 2;
+      snprintf(out, size, "%.4g %s", v / table[i].scale[k], table[i].big[k]);
+      return;
+    }
+  if (strcmp(unit, "%") == 0)
+    snprintf(out, size, "%.1f", v);
+  else if (v != 0 && (fabs(v) < 1e-2 || fabs(v) >= 1e6))
+    snprintf(out, size, "%.2e", v);
+  else
+    snprintf(out, size, "%.4g", v);
+}

@@ -1,0 +1,140 @@
+#include "experiments/runner/verdict.h"
+
+#include "experiments/runner/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out) {
+  rb_status st = RB_OK;
+  const json_t *experiment = json_object_get(record, "experiment");
+  const char *text = rb_json_text(experiment, "descriptor", NULL), *published = rb_json_text(record, "published", NULL);
+  memset(out, 0, sizeof *out);
+  out->record = record;
+  RB_CHECK(text, RB_EFORMAT, "%s: the record holds no descriptor", origin);
+  RB_TRY(rb_descriptor_parse(text, origin, &out->descriptor));
+  if (published) RB_TRY(rb_csv_parse(published, origin, &out->published));
+done:
+  return st;
+}
+
+void rb_judged_close(rb_judged *j) {
+  rb_descriptor_free(j->descriptor);
+  rb_csv_free(&j->published);
+  memset(j, 0, sizeof *j);
+}
+
+/* Every axis that the CSV has a column for must agree; "method" is the case's label. */
+static int row_matches(const rb_csv *p, int row, const json_t *c) {
+  for (int k = 0; k < p->columns; k++) {
+    const char *name = rb_csv_at(p, 0, k), *mine = NULL;
+    if (strcmp(name, "method") == 0)
+      mine = rb_json_text(c, "method", "");
+    else
+      mine = rb_json_text(json_object_get(c, "axes"), name, NULL);
+    if (mine && strcmp(mine, rb_csv_at(p, row, k)) != 0) return 0;
+  }
+  return 1;
+}
+
+const char *rb_published_value(const rb_judged *j, const json_t *c, const char *column, const char **machine) {
+  const rb_csv *p = &j->published;
+  int k = rb_csv_column(p, column), m = rb_csv_column(p, "machine");
+  for (int r = 1; k >= 0 && r < p->rows; r++)
+    if (row_matches(p, r, c) && rb_csv_at(p, r, k)[0]) {
+      if (machine) *machine = m >= 0 ? rb_csv_at(p, r, m) : "";
+      return rb_csv_at(p, r, k);
+    }
+  return NULL;
+}
+
+double rb_printed_unit(const char *s) {
+  int decimals = 0, after_point = 0;
+  const char *e = strpbrk(s, "eE");
+  for (; *s && s != e; s++) {
+    if (*s == '.') after_point = 1;
+    else if (after_point && *s >= '0' && *s <= '9') decimals++;
+  }
+  return pow(10, (e ? atoi(e + 1) : 0) - decimals);
+}
+
+rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column) {
+  const char *machine = "", *printed = rb_published_value(j, c, column->name, &machine);
+  double mine = rb_json_metric(c, column->metric);
+  if (!printed || mine != mine || column->class == RB_INFO) return RB_NO_VERDICT;
+  const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
+  if (column->class == RB_HARDWARE && strcmp(own, machine) != 0) return RB_NOT_COMPARABLE;
+  double value = strtod(printed, NULL), allowed = rb_printed_unit(printed);
+  if (column->tolerance) allowed = fmax(allowed, *column->tolerance * fabs(value));
+  /* the sum is rounded: allow for its last bits, so that 0.0067 +- 0.0001 holds 0.0068 */
+  return fabs(mine - value) <= allowed * (1 + 1e-9) ? RB_REPRODUCED : RB_DIFFERS;
+}
+
+static const json_t *find_case(const json_t *cases, const char *method, const json_t *axes) {
+  size_t i;
+  json_t *c;
+  json_array_foreach(cases, i, c) {
+    if (strcmp(rb_json_text(c, "method", ""), method) == 0 && json_equal(json_object_get(c, "axes"), axes)) return c;
+  }
+  return NULL;
+}
+
+static int in_scope(const rb_claim *claim, const json_t *c) {
+  if (!claim->axis) return 1;
+  const char *value = rb_json_text(json_object_get(c, "axes"), claim->axis, "");
+  for (unsigned i = 0; i < claim->values_count; i++)
+    if (strcmp(claim->values[i], value) == 0) return 1;
+  return 0;
+}
+
+rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  size_t i, judged = 0, failed = 0;
+  json_t *c;
+  char *end;
+  double number = strtod(claim->right, &end), worst = NAN;
+  int is_number = *end == '\0';
+  snprintf(reason, size, "no case of '%s' in scope", claim->left);
+  json_array_foreach(cases, i, c) {
+    if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
+    const json_t *other = is_number ? NULL : find_case(cases, claim->right, json_object_get(c, "axes"));
+    double left = rb_json_metric(c, claim->metric), right = is_number ? number : rb_json_metric(other, claim->metric);
+    if (left != left || right != right) {
+      if (!judged) {
+        const json_t *lacking = left != left ? c : other;
+        const char *why = rb_json_text(lacking, "reason", "");
+        snprintf(reason, size, "%.60s: %.140s", rb_json_text(lacking, "method", claim->right), why[0] ? why : "not measured");
+      }
+      continue;
+    }
+    double ratio = left / right;
+    int holds = strcmp(claim->relation, "<=") == 0 ? ratio <= claim->factor : ratio >= claim->factor;
+    judged++;
+    if (!holds) {
+      failed++;
+      worst = ratio;
+      snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(c, "id", ""), worst, claim->relation, claim->factor);
+    } else if (!failed) {
+      snprintf(reason, size, "%zu of %zu cases, last ratio %.3g", judged, judged, ratio);
+    }
+  }
+  if (!judged) return RB_NOT_JUDGED;
+  return failed ? RB_FAILS : RB_HOLDS;
+}
+
+const char *rb_cell_verdict_name(rb_cell_verdict v) {
+  static const char *const names[] = {"", "REPRODUCED", "DIFFERS", "NOT COMPARABLE"};
+  return names[v];
+}
+const char *rb_claim_verdict_name(rb_claim_verdict v) {
+  static const char *const names[] = {"HOLDS", "FAILS", "NOT JUDGED"};
+  return names[v];
+}
+
+int rb_case_stale(const json_t *c) {
+  const char *then = rb_json_text(c, "source", ""), *family = rb_json_text(c, "family", "");
+  rb_backend_kind kind = strcmp(rb_json_text(c, "backend", "cpu"), "cuda") == 0 ? RB_CUDA : RB_CPU;
+  return then[0] && strcmp(then, "published") != 0 && strcmp(then, rb_source_hash(family, kind)) != 0;
+}

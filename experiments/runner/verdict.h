@@ -1,0 +1,36 @@
+/* Judging a record: cells against published values, claims against each other. */
+#ifndef RB_VERDICT_H
+#define RB_VERDICT_H
+
+#include "experiments/runner/csv.h"
+#include "experiments/runner/descriptor.h"
+
+#include <jansson.h>
+
+typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE } rb_cell_verdict;
+typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
+
+/* A record opened for judging: its descriptor and published values parsed back from it. */
+typedef struct {
+  json_t *record; /* borrowed */
+  rb_descriptor *descriptor;
+  rb_csv published; /* rows 0 when the record has none */
+} rb_judged;
+
+rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out);
+void rb_judged_close(rb_judged *j);
+
+/* The published cell for a case and column name as printed, and its machine; NULL when there is none. */
+const char *rb_published_value(const rb_judged *j, const json_t *c, const char *column, const char **machine);
+/* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
+double rb_printed_unit(const char *printed);
+/* Numeric columns: REPRODUCED within the tolerance, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
+rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
+/* reason: why it fails or is not judged, at most `size` bytes. */
+rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
+
+const char *rb_cell_verdict_name(rb_cell_verdict v);
+const char *rb_claim_verdict_name(rb_claim_verdict v);
+/* True when the code behind the case is not the code of this program any more. */
+int rb_case_stale(const json_t *c);
+#endif

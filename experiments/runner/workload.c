@@ -1,0 +1,48 @@
+#include "experiments/runner/workload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const rb_workload *const workloads[] = {
+    &rb_workload_interp,     &rb_workload_interp_eval, &rb_workload_prefilter, &rb_workload_gradient,
+    &rb_workload_divergence, &rb_workload_partial,     &rb_workload_copy,      &rb_workload_copy_halo,
+};
+enum { WORKLOADS = sizeof workloads / sizeof *workloads };
+
+rb_status rb_workload_find(const char *kind, const rb_workload **out) {
+  for (int i = 0; i < WORKLOADS; i++)
+    if (strcmp(kind, workloads[i]->kind) == 0) {
+      *out = workloads[i];
+      return RB_OK;
+    }
+  return RB_FAIL(RB_ENOTFOUND, "no workload '%s'", kind);
+}
+
+const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback) {
+  for (int i = 0; i < c->axes; i++)
+    if (strcmp(c->axis[i], axis) == 0) return c->value[i];
+  return fallback;
+}
+
+rb_status rb_size_parse(const char *text, rb_grid *out) {
+  long long n[3];
+  char rest;
+  if (sscanf(text, "%lldx%lldx%lld%c", &n[0], &n[1], &n[2], &rest) != 3) {
+    if (sscanf(text, "%lld%c", &n[0], &rest) != 1) return RB_FAIL(RB_EINVAL, "size '%s': N or N1xN2xN3", text);
+    n[1] = n[2] = n[0];
+  }
+  for (int a = 0; a < 3; a++)
+    if (n[a] < 1 || n[a] > 1 << 20) return RB_FAIL(RB_EINVAL, "size '%s': 1 to 2^20 points an axis", text);
+  *out = rb_grid_make(n[0], n[1], n[2]);
+  return RB_OK;
+}
+
+void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula) {
+  if (o->metric_count < RB_CASE_VALUES)
+    o->metrics[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
+}
+
+void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {
+  if (o->verification_count < RB_CASE_VALUES)
+    o->verifications[o->verification_count++] = (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
+}

@@ -1,0 +1,73 @@
+/* A workload turns one case of an experiment (a method at one point of the axes) into something that can be
+ * predicted, set up, run, timed and verified. It never measures time itself. */
+#ifndef RB_WORKLOAD_H
+#define RB_WORKLOAD_H
+
+#include "experiments/runner/descriptor.h"
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+enum { RB_CASE_AXES = 8, RB_CASE_VALUES = 24 };
+
+typedef struct {
+  const rb_descriptor *descriptor;
+  const rb_method *method;
+  const rb_variant *variant;
+  const char *axis[RB_CASE_AXES], *value[RB_CASE_AXES]; /* names and values of the axes */
+  int axes;
+  rb_grid grid;
+  char id[256]; /* "GPU-TXTSPL size=64 data=analytic" */
+} rb_case;
+
+/* A value that a case reports, with where it comes from. */
+typedef struct {
+  const char *name, *unit, *formula;
+  double value;
+} rb_metric;
+
+/* A verification: the case is valid when every error is at most its limit (a NaN is not). */
+typedef struct {
+  const char *name, *against;
+  double value, limit;
+} rb_verification;
+
+typedef struct {
+  rb_metric metrics[RB_CASE_VALUES];
+  int metric_count;
+  rb_verification verifications[RB_CASE_VALUES];
+  int verification_count;
+  double flops, bytes;             /* useful work of one run, the family's model */
+  double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
+  const char *data_file;           /* image that was read, or NULL */
+  char data_sha256[65];
+} rb_outcome;
+
+void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
+void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against);
+
+typedef struct rb_workload {
+  const char *kind;
+  const rb_family *family;
+  /* Bytes on the backend that setup will ask for; host bytes likewise. */
+  void (*predict)(const rb_case *c, int rotations, size_t *backend_bytes, size_t *host_bytes);
+  /* Bytes that one rotation's buffers hold: rotation goes on until they exceed twice the cache. */
+  size_t (*footprint)(const rb_case *c);
+  rb_status (*setup)(const rb_case *c, const rb_backend *backend, int rotations, void **state);
+  /* One timed execution on rotation `turn`. */
+  rb_status (*run)(void *state, int turn);
+  rb_status (*poison)(void *state, int turn);
+  /* Check the output of `turn` and add errors, metrics and the work model. */
+  rb_status (*verify)(void *state, int turn, rb_outcome *outcome);
+  void (*teardown)(void *state); /* takes NULL */
+} rb_workload;
+
+rb_status rb_workload_find(const char *kind, const rb_workload **out);
+
+/* Value of an axis of the case, or `fallback`. */
+const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback);
+/* "64" or "64x48x32" -> grid. */
+rb_status rb_size_parse(const char *text, rb_grid *out);
+
+extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
+    rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo;
+#endif

@@ -1,0 +1,24 @@
+#include "kernels/cuda/device_info.h"
+
+#include <cuda_profiler_api.h>
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <string.h>
+
+extern "C" int rb_device_info_read(rb_device_info *out) {
+  cudaDeviceProp p;
+  memset(out, 0, sizeof *out);
+  cudaRuntimeGetVersion(&out->runtime_version);
+  cudaDriverGetVersion(&out->driver_version);
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return 0;
+  }
+  snprintf(out->name, sizeof out->name, "%s", p.name);
+  out->capability_major = p.major, out->capability_minor = p.minor, out->multiprocessors = p.multiProcessorCount;
+  out->memory = p.totalGlobalMem, out->l2 = (size_t)p.l2CacheSize, out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
+  return 1;
+}
+
+extern "C" void rb_profiler_start(void) { cudaProfilerStart(); }
+extern "C" void rb_profiler_stop(void) { cudaProfilerStop(); }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Write a C header with the sha256 of the sources behind each family's CPU and CUDA code, so that a record can say
+# which code produced it and a rendered table can mark cells whose code has changed since.
+# usage: source_hashes.sh PROJECT_FOLDER OUTPUT_HEADER
+set -eu
+cd "$1"
+out=$2.new
+hash() { # of the contents and names of the files that exist among the arguments
+  for f in "$@"; do [ -f "$f" ] && sha256sum "$f"; done | LC_ALL=C sort -k2 | sha256sum | cut -c1-16
+}
+{
+  echo "/* Written by scripts/source_hashes.sh. */"
+  echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
+  for family in interp derivative spectral probe; do
+    shared="kernels/base/grid.h kernels/$family/$family.h kernels/$family/$family.c"
+    spectral=""
+    [ $family = derivative ] && spectral="cpu_ref/spectral/fft_fftw.h cpu_ref/spectral/fft_fftw.c"
+    cuda_spectral=""
+    [ $family = derivative ] && cuda_spectral="kernels/spectral/fft_cuda.cuh kernels/spectral/fft_cuda.cu"
+    # shellcheck disable=SC2086
+    printf '    {"%s", "%s", "%s"},\n' $family \
+      "$(hash $shared cpu_ref/$family/*.c cpu_ref/$family/*.h $spectral)" \
+      "$(hash $shared kernels/cuda/cuda.cuh kernels/$family/*.cu kernels/$family/*.cuh $cuda_spectral)"
+  done
+  echo "};"
+  if commit=$(git rev-parse --short=12 HEAD 2>/dev/null); then
+    # results/ is written by the program itself and does not change what it does
+    if [ -n "$(git status --porcelain -- . ':!results' 2>/dev/null | head -1)" ]; then dirty=1; else dirty=0; fi
+  else
+    commit=unknown; dirty=0
+  fi
+  echo "#define RB_COMMIT \"$commit\""
+  echo "#define RB_DIRTY $dirty"
+} > "$out"
+if cmp -s "$out" "$2"; then rm "$out"; else mv "$out" "$2"; fi
