@@ -118,7 +118,10 @@ int rb_manifest_names(char names[][64], int most) {
 rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size) {
   rb_status st = RB_OK;
   char root[PATH_MAX];
-  if (m->path) return rb_path(out, (size_t)size, "%s/%s", m->path, file);
+  if (m->path) { /* a package's folder; on hosts without packages an imported copy may stand in */
+    RB_TRY(rb_path(out, (size_t)size, "%s/%s", m->path, file));
+    if (access(out, R_OK) == 0) return RB_OK;
+  }
   RB_TRY(rb_data_root(root, sizeof root));
   RB_TRY(rb_path(out, (size_t)size, "%s/%s/%s", root, m->name, file));
 done:

@@ -18,21 +18,21 @@ size_t rb_fftw_bytes(rb_grid g, rb_dtype dtype) {
   return 2 * rb_dtype_size(dtype) * (size_t)(g.n[0] * g.n[1] * (g.n[2] / 2 + 1));
 }
 
-/* Planning with FFTW_MEASURE overwrites its arrays and is bounded to a few seconds a plan. */
+/* Planning with FFTW_MEASURE overwrites its arrays and is bounded to about a second a plan. */
 static rb_status make_plans(rb_fftw *t, rb_grid g, void *spectrum) {
   rb_status st = RB_OK;
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
   if (t->dtype == RB_F64) {
     fftw_init_threads();
     fftw_plan_with_nthreads(omp_get_max_threads());
-    fftw_set_timelimit(5);
+    fftw_set_timelimit(1);
     t->forward64 = fftw_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
     t->inverse64 = fftw_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
     RB_CHECK(t->forward64 && t->inverse64, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);
   } else {
     fftwf_init_threads();
     fftwf_plan_with_nthreads(omp_get_max_threads());
-    fftwf_set_timelimit(5);
+    fftwf_set_timelimit(1);
     t->forward32 = fftwf_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
     t->inverse32 = fftwf_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
     RB_CHECK(t->forward32 && t->inverse32, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);

@@ -66,8 +66,8 @@ json_t *rb_published_record(const json_t *record, const char *origin) {
       json_decref(metrics);
   }
   if (json_array_size(cases))
-    out = json_pack("{s:s,s:s,s:O,s:s,s:{s:s,s:s},s:O}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
-                    json_object_get(record, "experiment"), "preset", "published", "machine", "name", machine ? machine : "published", "slug", "published",
+    out = json_pack("{s:s,s:s,s:O,s:O,s:s,s:{s:s,s:s},s:O}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
+                    json_object_get(record, "experiment"), "descriptor", json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine ? machine : "published", "slug", "published",
                     "cases", cases);
   if (out && json_object_get(record, "published")) json_object_set(out, "published", json_object_get(record, "published"));
   rb_judged_close(&j);

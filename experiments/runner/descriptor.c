@@ -24,7 +24,8 @@ static const cyaml_schema_value_t string_value = {CYAML_VALUE_STRING(CYAML_FLAG_
 
 static const cyaml_schema_field_t method_fields[] = {
     TEXT("label", rb_method, label),          TEXT("kind", rb_method, kind),       TEXT("variant", rb_method, variant),
-    TEXT_OPT("basis", rb_method, basis),      TEXT_OPT("scheme", rb_method, scheme), CYAML_FIELD_END};
+    TEXT_OPT("basis", rb_method, basis),      TEXT_OPT("scheme", rb_method, scheme),
+    TEXT_OPT("published_as", rb_method, published_as), CYAML_FIELD_END};
 static const cyaml_schema_value_t method_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_method, method_fields)};
 
 static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), STRINGS_OPT("quick", rb_axis, quick),
@@ -169,7 +170,7 @@ static const char *nearest_key(const char *log, char *buffer, size_t size) {
                                       "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
                                       "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
                                       "left",   "right",  "relation", "factor", "axis",   "values", "file",   "x",        "y",
-                                      "x_label", "y_label", "panel", "log_x",  "log_y"};
+                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y"};
   const char *at = strstr(log, "Unexpected key: ");
   char key[64] = "";
   buffer[0] = '\0';

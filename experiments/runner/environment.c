@@ -46,9 +46,13 @@ void rb_machine_slug(char *out, int size) {
   rb_machine_name(name, sizeof name);
   int n = 0;
   for (const char *s = name; *s && n < size - 1; s++) {
+    if (strncmp(s, "(R)", 3) == 0 || strncmp(s, "(TM)", 4) == 0) {
+      s += s[1] == 'R' ? 2 : 3;
+      continue;
+    }
     if (isalnum((unsigned char)*s))
       out[n++] = (char)tolower((unsigned char)*s);
-    else if (n > 0 && out[n - 1] != '-' && *s != '(' && *s != ')')
+    else if (n > 0 && out[n - 1] != '-')
       out[n++] = '-';
   }
   while (n > 0 && out[n - 1] == '-') n--;

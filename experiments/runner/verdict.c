@@ -9,8 +9,7 @@
 
 rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out) {
   rb_status st = RB_OK;
-  const json_t *experiment = json_object_get(record, "experiment");
-  const char *text = rb_json_text(experiment, "descriptor", NULL), *published = rb_json_text(record, "published", NULL);
+  const char *text = rb_json_text(record, "descriptor", NULL), *published = rb_json_text(record, "published", NULL);
   memset(out, 0, sizeof *out);
   out->record = record;
   RB_CHECK(text, RB_EFORMAT, "%s: the record holds no descriptor", origin);
@@ -27,11 +26,11 @@ void rb_judged_close(rb_judged *j) {
 }
 
 /* Every axis that the CSV has a column for must agree; "method" is the case's label. */
-static int row_matches(const rb_csv *p, int row, const json_t *c) {
+static int row_matches(const rb_csv *p, int row, const json_t *c, const char *label) {
   for (int k = 0; k < p->columns; k++) {
     const char *name = rb_csv_at(p, 0, k), *mine = NULL;
     if (strcmp(name, "method") == 0)
-      mine = rb_json_text(c, "method", "");
+      mine = label;
     else
       mine = rb_json_text(json_object_get(c, "axes"), name, NULL);
     if (mine && strcmp(mine, rb_csv_at(p, row, k)) != 0) return 0;
@@ -39,11 +38,25 @@ static int row_matches(const rb_csv *p, int row, const json_t *c) {
   return 1;
 }
 
+/* The label under which the CSV lists the case: its own, or for numeric columns the one it stands for. */
+static const char *published_label(const rb_judged *j, const json_t *c, const char *column) {
+  const char *own = rb_json_text(c, "method", "");
+  int numeric = 0;
+  for (unsigned i = 0; i < j->descriptor->columns_count; i++)
+    if (strcmp(j->descriptor->columns[i].name, column) == 0) numeric = j->descriptor->columns[i].class == RB_NUMERIC;
+  for (unsigned i = 0; numeric && i < j->descriptor->methods_count; i++) {
+    const rb_method *m = &j->descriptor->methods[i];
+    if (strcmp(m->label, own) == 0 && m->published_as) return m->published_as;
+  }
+  return own;
+}
+
 const char *rb_published_value(const rb_judged *j, const json_t *c, const char *column, const char **machine) {
   const rb_csv *p = &j->published;
+  const char *label = published_label(j, c, column);
   int k = rb_csv_column(p, column), m = rb_csv_column(p, "machine");
   for (int r = 1; k >= 0 && r < p->rows; r++)
-    if (row_matches(p, r, c) && rb_csv_at(p, r, k)[0]) {
+    if (row_matches(p, r, c, label) && rb_csv_at(p, r, k)[0]) {
       if (machine) *machine = m >= 0 ? rb_csv_at(p, r, m) : "";
       return rb_csv_at(p, r, k);
     }

@@ -3,7 +3,7 @@
  * comes from device memory about once. V values of x3 a thread (4: 16-byte accesses, when n3 divides by 4). */
 #include "kernels/derivative/derivative_fd.cuh"
 
-enum { LANES = 16, ROWS = 16, THREADS = LANES * ROWS, MARCH = 32, RING = 2 * HALO + 1 };
+enum { LANES = 16, ROWS = 16, THREADS = LANES * ROWS, RING = 2 * HALO + 1 };
 
 template <int V>
 struct __align__(sizeof(float) * V) pack {
@@ -19,51 +19,76 @@ static __device__ __forceinline__ void store(float *f, int64_t at, pack<V> p) {
   *reinterpret_cast<pack<V> *>(f + at) = p;
 }
 
+/* Results are not read again here: leave the cache to the halos. */
+static __device__ __forceinline__ void store_out(float *f, int64_t at, pack<4> p) {
+  __stcs(reinterpret_cast<float4 *>(f + at), make_float4(p.v[0], p.v[1], p.v[2], p.v[3]));
+}
+static __device__ __forceinline__ void store_out(float *f, int64_t at, pack<1> p) { __stcs(f + at, p.v[0]); }
+
 /* Shared plane: rows of LANES*V values with HALO either side (rounded to whole packs). */
 template <int V>
 struct plane_shape {
   enum { SIDE = HALO, WIDTH = LANES * V + 2 * SIDE, HEIGHT = ROWS + 2 * HALO };
 };
 
-/* Where a thread works; columns are wrapped so that every cell of the tile holds a valid value. */
+/* Where a thread works, worked out once. Offsets count within a plane and are wrapped, so that every cell of
+ * the tile holds a valid value; *_to are places in the tile. Halo shares: HALO rows above and below by the first
+ * 2*HALO thread rows, HALO columns left and right in packs of V by the first threads; -1 for no share. */
 struct place {
-  int x, y, lane, row; /* own first x3 index and x2 index; position in the tile */
+  int own, row_from, column_from;
+  int own_to, row_to, column_to;
+  int valid;
 };
 
-/* Put the interior, and the halo rows and columns of plane i1, into shared memory. */
+template <int V>
+static __device__ __forceinline__ place locate(int n2, int n3) {
+  const int WIDTH = plane_shape<V>::WIDTH, PACKS = 2 * HALO / V;
+  const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES, x0 = blockIdx.x * LANES * V, y0 = blockIdx.y * ROWS;
+  const int x = x0 + lane * V, y = y0 + row;
+  place at;
+  at.valid = x < n3 && y < n2;
+  at.own = rb_wrap_near(y, n2) * n3 + rb_wrap_near(x, n3);
+  at.own_to = (row + HALO) * WIDTH + HALO + lane * V;
+  at.row_from = at.column_from = -1;
+  at.row_to = at.column_to = 0;
+  if (row < 2 * HALO) {
+    int tile_row = row < HALO ? row : ROWS + row;
+    at.row_from = rb_wrap_near(y0 + tile_row - HALO, n2) * n3 + rb_wrap_near(x, n3);
+    at.row_to = tile_row * WIDTH + HALO + lane * V;
+  }
+  if (threadIdx.x < ROWS * PACKS) {
+    int r = threadIdx.x / PACKS, side = threadIdx.x % PACKS;
+    int column = side < PACKS / 2 ? side * V - HALO : LANES * V + (side - PACKS / 2) * V;
+    at.column_from = rb_wrap_near(y0 + r, n2) * n3 + rb_wrap_near(x0 + column, n3);
+    at.column_to = (r + HALO) * WIDTH + HALO + column;
+  }
+  return at;
+}
+
+/* A thread's share of the halo of one plane, fetched one step before it is needed. */
+template <int V>
+struct halo_share {
+  pack<V> row, column;
+};
 template <int V, int HALO_ROWS, int HALO_COLUMNS>
-static __device__ __forceinline__ void stage(float *s, const float *__restrict__ f, pack<V> centre, int i1, int n2, int n3, place at) {
-  const int WIDTH = plane_shape<V>::WIDTH;
-  const int64_t base = (int64_t)i1 * n2 * n3;
-  float *own = s + (at.row + HALO) * WIDTH + HALO + at.lane * V;
-#pragma unroll
-  for (int v = 0; v < V; v++) own[v] = centre.v[v];
-  if (HALO_ROWS && at.row < 2 * HALO) {
-    int row = at.row < HALO ? at.row : ROWS + at.row; /* tile row in [0, HEIGHT) */
-    int y = rb_wrap_near(at.y - at.row + row - HALO, n2);
-    pack<V> p = load<V>(f, base + (int64_t)y * n3 + rb_wrap_near(at.x, n3));
-#pragma unroll
-    for (int v = 0; v < V; v++) s[row * WIDTH + HALO + at.lane * V + v] = p.v[v];
-  }
-  if (HALO_COLUMNS) {
-    /* 2*HALO columns of ROWS rows: packs of V, left then right */
-    const int PACKS = 2 * HALO / V;
-    int task = at.row * LANES + at.lane;
-    if (task < ROWS * PACKS) {
-      int row = task / PACKS, side = task % PACKS;
-      int column = side < PACKS / 2 ? side * V - HALO : LANES * V + (side - PACKS / 2) * V;
-      int y = rb_wrap_near(at.y - at.row + row, n2), x = rb_wrap_near(at.x - at.lane * V + column, n3);
-      pack<V> p = load<V>(f, base + (int64_t)y * n3 + x);
-#pragma unroll
-      for (int v = 0; v < V; v++) s[(row + HALO) * WIDTH + HALO + column + v] = p.v[v];
-    }
-  }
+static __device__ __forceinline__ halo_share<V> fetch_halo(const float *__restrict__ plane, place at) {
+  halo_share<V> h = {};
+  if (HALO_ROWS && at.row_from >= 0) h.row = load<V>(plane, at.row_from);
+  if (HALO_COLUMNS && at.column_from >= 0) h.column = load<V>(plane, at.column_from);
+  return h;
+}
+/* Put the interior and the fetched halo of a plane into shared memory. */
+template <int V, int HALO_ROWS, int HALO_COLUMNS>
+static __device__ __forceinline__ void stage(float *s, pack<V> centre, halo_share<V> h, place at) {
+  store<V>(s, at.own_to, centre);
+  if (HALO_ROWS && at.row_from >= 0) store<V>(s, at.row_to, h.row);
+  if (HALO_COLUMNS && at.column_from >= 0) store<V>(s, at.column_to, h.column);
 }
 
 template <int V>
 static __device__ __forceinline__ pack<V> across_rows(const float *s, place at, const float c[HALO]) {
   const int WIDTH = plane_shape<V>::WIDTH;
-  const float *own = s + (at.row + HALO) * WIDTH + HALO + at.lane * V;
+  const float *own = s + at.own_to;
   pack<V> d = {};
 #pragma unroll
   for (int l = 1; l <= HALO; l++) {
@@ -76,7 +101,7 @@ static __device__ __forceinline__ pack<V> across_rows(const float *s, place at, 
 
 template <int V>
 static __device__ __forceinline__ pack<V> along_row(const float *s, place at, const float c[HALO]) {
-  const float *own = s + (at.row + HALO) * plane_shape<V>::WIDTH + HALO + at.lane * V;
+  const float *own = s + at.own_to;
   float window[V + 2 * HALO];
 #pragma unroll
   for (int q = 0; q < V + 2 * HALO; q += V) {
@@ -103,70 +128,77 @@ static __device__ __forceinline__ pack<V> along_ring(const pack<V> ring[RING], i
 }
 
 template <int V>
-static __device__ __forceinline__ place locate(int n2, int n3) {
-  place at;
-  at.lane = threadIdx.x % LANES, at.row = threadIdx.x / LANES;
-  at.x = blockIdx.x * LANES * V + at.lane * V, at.y = blockIdx.y * ROWS + at.row;
-  return at;
-}
-
-template <int V>
-static __global__ void __launch_bounds__(THREADS) gradient_kernel(const float *__restrict__ f, float *__restrict__ g, int n1, int n2, int n3,
-                                                                 fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, 2) gradient_kernel(const float *__restrict__ f, float *__restrict__ g, int n1, int n2,
+                                                                    int n3, int march, fd8_coefficients k) {
   __shared__ __align__(16) float s[2][plane_shape<V>::WIDTH * plane_shape<V>::HEIGHT];
   const place at = locate<V>(n2, n3);
   const int64_t plane = (int64_t)n2 * n3, n = plane * n1;
-  const int64_t own = (int64_t)rb_wrap_near(at.y, n2) * n3 + rb_wrap_near(at.x, n3);
-  const int start = blockIdx.z * MARCH, valid = at.x < n3 && at.y < n2;
+  const int64_t own = at.own;
+  const int start = blockIdx.z * march, end = min(start + march, n1);
   pack<V> ring[RING];
 #pragma unroll
   for (int q = 0; q < RING - 1; q++) ring[q] = load<V>(f, rb_wrap_near(start + q - HALO, n1) * plane + own);
-  for (int k0 = 0; k0 < MARCH; k0 += RING) {
+  pack<V> newest = load<V>(f, rb_wrap_near(start + HALO, n1) * plane + own);
+  halo_share<V> halo = fetch_halo<V, 1, 1>(f + start * plane, at);
+  for (int i0 = start; i0 < end; i0 += RING) {
 #pragma unroll
     for (int q = 0; q < RING; q++) {
-      int i1 = start + k0 + q;
-      if (k0 + q >= MARCH || i1 >= n1) break; /* uniform over the block */
-      float *tile = s[(k0 + q) & 1]; /* the other buffer may still be read: one barrier a plane */
-      ring[(q + RING - 1) % RING] = load<V>(f, rb_wrap_near(i1 + HALO, n1) * plane + own);
-      stage<V, 1, 1>(tile, f, ring[(q + HALO) % RING], i1, n2, n3, at);
+      int i1 = i0 + q;
+      if (i1 >= end) break; /* uniform over the block */
+      float *tile = s[(i1 - start) & 1]; /* the other buffer may still be read: one barrier a plane */
+      ring[(q + RING - 1) % RING] = newest;
+      stage<V, 1, 1>(tile, ring[(q + HALO) % RING], halo, at);
+      if (i1 + 1 < end) {
+        newest = load<V>(f, rb_wrap_near(i1 + 1 + HALO, n1) * plane + own);
+        halo = fetch_halo<V, 1, 1>(f + (i1 + 1) * plane, at);
+      }
       __syncthreads();
-      if (valid) {
+      if (at.valid) {
         int64_t to = i1 * plane + own;
-        store<V>(g, 2 * n + to, along_row<V>(tile, at, k.c[2]));
-        store<V>(g, n + to, across_rows<V>(tile, at, k.c[1]));
-        store<V>(g, to, along_ring<V>(ring, (q + HALO) % RING, k.c[0]));
+        store_out(g, 2 * n + to, along_row<V>(tile, at, k.c[2]));
+        store_out(g, n + to, across_rows<V>(tile, at, k.c[1]));
+        store_out(g, to, along_ring<V>(ring, (q + HALO) % RING, k.c[0]));
       }
     }
   }
 }
 
 template <int V>
-static __global__ void __launch_bounds__(THREADS) divergence_kernel(const float *__restrict__ f, float *__restrict__ d, int n1, int n2,
-                                                                   int n3, fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, 2) divergence_kernel(const float *__restrict__ f, float *__restrict__ d, int n1, int n2,
+                                                                      int n3, int march, fd8_coefficients k) {
   __shared__ __align__(16) float s[2][2][plane_shape<V>::WIDTH * plane_shape<V>::HEIGHT];
   const place at = locate<V>(n2, n3);
   const int64_t plane = (int64_t)n2 * n3, n = plane * n1;
-  const int64_t own = (int64_t)rb_wrap_near(at.y, n2) * n3 + rb_wrap_near(at.x, n3);
-  const int start = blockIdx.z * MARCH, valid = at.x < n3 && at.y < n2;
+  const int64_t own = at.own;
+  const float *f2 = f + n, *f3 = f + 2 * n;
+  const int start = blockIdx.z * march, end = min(start + march, n1);
   pack<V> ring[RING];
 #pragma unroll
   for (int q = 0; q < RING - 1; q++) ring[q] = load<V>(f, rb_wrap_near(start + q - HALO, n1) * plane + own);
-  for (int k0 = 0; k0 < MARCH; k0 += RING) {
+  pack<V> newest = load<V>(f, rb_wrap_near(start + HALO, n1) * plane + own);
+  pack<V> centre2 = load<V>(f2, start * plane + own), centre3 = load<V>(f3, start * plane + own);
+  halo_share<V> halo2 = fetch_halo<V, 1, 0>(f2 + start * plane, at), halo3 = fetch_halo<V, 0, 1>(f3 + start * plane, at);
+  for (int i0 = start; i0 < end; i0 += RING) {
 #pragma unroll
     for (int q = 0; q < RING; q++) {
-      int i1 = start + k0 + q;
-      if (k0 + q >= MARCH || i1 >= n1) break;
-      float *tile2 = s[(k0 + q) & 1][0], *tile3 = s[(k0 + q) & 1][1];
-      ring[(q + RING - 1) % RING] = load<V>(f, rb_wrap_near(i1 + HALO, n1) * plane + own);
-      stage<V, 1, 0>(tile2, f + n, load<V>(f + n, i1 * plane + own), i1, n2, n3, at);
-      stage<V, 0, 1>(tile3, f + 2 * n, load<V>(f + 2 * n, i1 * plane + own), i1, n2, n3, at);
+      int i1 = i0 + q;
+      if (i1 >= end) break;
+      float *tile2 = s[(i1 - start) & 1][0], *tile3 = s[(i1 - start) & 1][1];
+      ring[(q + RING - 1) % RING] = newest;
+      stage<V, 1, 0>(tile2, centre2, halo2, at);
+      stage<V, 0, 1>(tile3, centre3, halo3, at);
+      if (i1 + 1 < end) {
+        newest = load<V>(f, rb_wrap_near(i1 + 1 + HALO, n1) * plane + own);
+        centre2 = load<V>(f2, (i1 + 1) * plane + own), centre3 = load<V>(f3, (i1 + 1) * plane + own);
+        halo2 = fetch_halo<V, 1, 0>(f2 + (i1 + 1) * plane, at), halo3 = fetch_halo<V, 0, 1>(f3 + (i1 + 1) * plane, at);
+      }
       __syncthreads();
-      if (valid) {
+      if (at.valid) {
         pack<V> a = along_ring<V>(ring, (q + HALO) % RING, k.c[0]), b = across_rows<V>(tile2, at, k.c[1]);
         pack<V> c = along_row<V>(tile3, at, k.c[2]);
 #pragma unroll
         for (int v = 0; v < V; v++) a.v[v] += b.v[v] + c.v[v];
-        store<V>(d, i1 * plane + own, a);
+        store_out(d, i1 * plane + own, a);
       }
     }
   }
@@ -176,29 +208,40 @@ static __global__ void __launch_bounds__(THREADS) divergence_kernel(const float 
 static int packs_of_four(rb_grid g, const void *a, const void *b) {
   return g.n[2] % 4 == 0 && (uintptr_t)a % 16 == 0 && (uintptr_t)b % 16 == 0;
 }
-static dim3 blocks_for(rb_grid g, int v) {
-  return dim3(rb_blocks(g.n[2], LANES * v), rb_blocks(g.n[1], ROWS), rb_blocks(g.n[0], MARCH));
+
+/* Planes a block marches over: as many blocks as fit on the GPU at once, so that there is one wave and the
+ * run-up of 2*HALO planes is paid as seldom as possible; at least 8 planes a block. */
+static rb_status choose_march(const void *kernel, unsigned columns, int n1, int *march) {
+  rb_status st = RB_OK;
+  int device = 0, sms = 0, resident = 0;
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, THREADS, 0));
+  {
+    int pieces = (int)((unsigned)(sms * resident) / columns);
+    if (pieces < 1) pieces = 1;
+    *march = (n1 + pieces - 1) / pieces;
+    if (*march < 8) *march = 8;
+  }
+done:
+  return st;
 }
 
-static rb_status gradient(rb_derivative_plan *p, const void *f, void *out) {
+typedef void (*march_kernel)(const float *, float *, int, int, int, int, fd8_coefficients);
+
+static rb_status run(rb_derivative_plan *p, const void *in, void *out, march_kernel vector, march_kernel scalar) {
   rb_status st = RB_OK;
   rb_grid g = p->desc.grid;
-  if (packs_of_four(g, f, out))
-    RB_LAUNCH(gradient_kernel<4>, blocks_for(g, 4), THREADS, 0, (const float *)f, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
-  else
-    RB_LAUNCH(gradient_kernel<1>, blocks_for(g, 1), THREADS, 0, (const float *)f, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
+  int v = packs_of_four(g, in, out) ? 4 : 1, march = 0;
+  march_kernel kernel = v == 4 ? vector : scalar;
+  dim3 blocks(rb_blocks(g.n[2], LANES * v), rb_blocks(g.n[1], ROWS), 1);
+  RB_TRY(choose_march((const void *)kernel, blocks.x * blocks.y, (int)g.n[0], &march));
+  blocks.z = rb_blocks(g.n[0], march);
+  RB_LAUNCH(kernel, blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], march, fd8_make(g));
 done:
   return st;
 }
-static rb_status divergence(rb_derivative_plan *p, const void *v, void *out) {
-  rb_status st = RB_OK;
-  rb_grid g = p->desc.grid;
-  if (packs_of_four(g, v, out))
-    RB_LAUNCH(divergence_kernel<4>, blocks_for(g, 4), THREADS, 0, (const float *)v, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
-  else
-    RB_LAUNCH(divergence_kernel<1>, blocks_for(g, 1), THREADS, 0, (const float *)v, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
-done:
-  return st;
-}
+static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return run(p, f, g, gradient_kernel<4>, gradient_kernel<1>); }
+static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) { return run(p, v, d, divergence_kernel<4>, divergence_kernel<1>); }
 
 extern "C" const rb_derivative_ops rb_derivative_march = {fd8_supports, fd8_plan, gradient, divergence, fd8_destroy};

@@ -26,6 +26,7 @@ typedef struct {
 
 static rb_status brick_supports(const rb_interp_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31) return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
   if (d->basis == RB_BSPLINE && d->prefilter != RB_PREFILTER_EXACT)
     return RB_FAIL(RB_EUNSUPPORTED, "this variant prefilters exactly: bspline, not bspline15");
   return RB_OK;
@@ -68,15 +69,26 @@ done:
   return st;
 }
 
-/* Index of the q-th point of this thread, or -1. Lanes run along x3. */
-static __device__ __forceinline__ int64_t brick_point(int q, int is_grid, int64_t np, int n1, int n2, int n3, int bricks2, int bricks3) {
+/* The points of one thread: first, first + step, ... `count` of them. Lanes run along x3, steps along x1. */
+struct brick_walk {
+  int64_t first, step;
+  int count;
+};
+static __device__ __forceinline__ brick_walk brick_points(int is_grid, int64_t np, field_view v, int bricks2, int bricks3) {
+  brick_walk w;
   if (!is_grid) {
-    int64_t p = (int64_t)blockIdx.x * BRICK + q * THREADS + threadIdx.x;
-    return p < np ? p : -1;
+    w.first = (int64_t)blockIdx.x * BRICK + threadIdx.x;
+    w.step = THREADS;
+    int64_t left = np - w.first;
+    w.count = left <= 0 ? 0 : (int)min((left + THREADS - 1) / THREADS, (int64_t)PER_THREAD);
+    return w;
   }
   int b = blockIdx.x, b3 = b % bricks3, b2 = b / bricks3 % bricks2, b1 = b / bricks3 / bricks2;
-  int i3 = b3 * BRICK3 + threadIdx.x % BRICK3, i2 = b2 * BRICK2 + threadIdx.x / BRICK3, i1 = b1 * BRICK1 + q;
-  return i1 < n1 && i2 < n2 && i3 < n3 ? ((int64_t)i1 * n2 + i2) * n3 + i3 : -1;
+  int i3 = b3 * BRICK3 + threadIdx.x % BRICK3, i2 = b2 * BRICK2 + threadIdx.x / BRICK3, i1 = b1 * BRICK1;
+  w.step = v.n2 * v.n3;
+  w.first = i1 * w.step + i2 * v.n3 + i3;
+  w.count = i2 < v.n2 && i3 < v.n3 ? min(PER_THREAD, v.n1 - i1) : 0;
+  return w;
 }
 
 /* Offset and admissibility of tap k of an axis under the boundary rule. */
@@ -87,29 +99,49 @@ static __device__ __forceinline__ int boundary_index(int k, int n, float *w) {
   return min(max(k, 0), n - 1);
 }
 
-/* The value at one point by loads from global memory. */
+/* The value at one point by loads from global memory. Away from the border the taps of a row are
+ * neighbours in memory and the rows equidistant: no index arithmetic but constants. */
 template <int BASIS, int BOUNDARY>
 static __device__ __forceinline__ float gather_global(field_view v, float x1, float x2, float x3) {
   const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1;
   float t1, t2, t3, w1[4], w2[4], w3[4], sum = 0;
   int b1 = cell_of(x1, &t1) - SHIFT, b2 = cell_of(x2, &t2) - SHIFT, b3 = cell_of(x3, &t3) - SHIFT;
-  int k3[4];
   basis_weights<BASIS>(t1, w1);
   basis_weights<BASIS>(t2, w2);
   basis_weights<BASIS>(t3, w3);
+  if ((unsigned)b1 <= (unsigned)(v.n1 - TAPS) && (unsigned)b2 <= (unsigned)(v.n2 - TAPS) && (unsigned)b3 <= (unsigned)(v.n3 - TAPS) &&
+      v.n1 >= TAPS && v.n2 >= TAPS && v.n3 >= TAPS) {
+    const float *c = v.f + (b1 * v.n2 + b2) * v.n3 + b3;
+    const int plane = v.n2 * v.n3;
+#pragma unroll
+    for (int i = 0; i < TAPS; i++) {
+      const float *line = c + i * plane;
+      float slice = 0;
+#pragma unroll
+      for (int j = 0; j < TAPS; j++, line += v.n3) {
+        float row = 0;
+#pragma unroll
+        for (int k = 0; k < TAPS; k++) row += w3[k] * __ldg(line + k);
+        slice += w2[j] * row;
+      }
+      sum += w1[i] * slice;
+    }
+    return sum;
+  }
+  int k3[4];
 #pragma unroll
   for (int k = 0; k < TAPS; k++) k3[k] = boundary_index<BOUNDARY>(b3 + k, v.n3, &w3[k]);
 #pragma unroll
   for (int i = 0; i < TAPS; i++) {
-    int64_t plane = (int64_t)boundary_index<BOUNDARY>(b1 + i, v.n1, &w1[i]) * v.n2;
+    int plane = boundary_index<BOUNDARY>(b1 + i, v.n1, &w1[i]) * v.n2;
     float slice = 0;
 #pragma unroll
     for (int j = 0; j < TAPS; j++) {
-      float wj = w2[j], row = 0;
-      const float *line = v.f + (plane + boundary_index<BOUNDARY>(b2 + j, v.n2, &wj)) * v.n3;
+      float row = 0;
+      const float *line = v.f + (plane + boundary_index<BOUNDARY>(b2 + j, v.n2, &w2[j])) * v.n3;
 #pragma unroll
       for (int k = 0; k < TAPS; k++) row += w3[k] * __ldg(line + k3[k]);
-      slice += wj * row;
+      slice += w2[j] * row;
     }
     sum += w1[i] * slice;
   }

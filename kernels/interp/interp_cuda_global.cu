@@ -4,10 +4,20 @@
 template <int BASIS, int BOUNDARY>
 static __global__ void __launch_bounds__(THREADS) kernel(field_view v, int64_t np, const float *__restrict__ x,
                                                         float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
-#pragma unroll 2
-  for (int q = 0; q < PER_THREAD; q++) {
-    int64_t p = brick_point(q, is_grid, np, v.n1, v.n2, v.n3, bricks2, bricks3);
-    if (p >= 0) out[p] = gather_global<BASIS, BOUNDARY>(v, x[p], x[np + p], x[2 * np + p]);
+  enum { BATCH = 4 }; /* points whose coordinates are in flight together */
+  const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
+#pragma unroll
+  for (int first = 0; first < PER_THREAD; first += BATCH) {
+    float at[BATCH][3], value[BATCH];
+#pragma unroll
+    for (int q = 0; q < BATCH; q++)
+#pragma unroll
+      for (int a = 0; a < 3; a++) at[q][a] = first + q < w.count ? x[a * np + w.first + (first + q) * w.step] : 0.0f;
+#pragma unroll
+    for (int q = 0; q < BATCH; q++) value[q] = gather_global<BASIS, BOUNDARY>(v, at[q][0], at[q][1], at[q][2]);
+#pragma unroll
+    for (int q = 0; q < BATCH; q++)
+      if (first + q < w.count) out[w.first + (first + q) * w.step] = value[q];
   }
 }
 

@@ -1,7 +1,9 @@
 #include "kernels/interp/interp.h"
 #include "kernels/interp/interp_prefilter.cuh"
 
+#include <cuda_pipeline.h>
 #include <math.h>
+#include <stdint.h>
 
 /* ---- the paper's 15-tap stencil, one pass an axis ------------------------------------------------ */
 
@@ -79,97 +81,114 @@ done:
 
 /* ---- ours: exact to float32 rounding, two passes -------------------------------------------------- */
 
-enum { H = 12, TX = 64, TY = 64, SEG = 16, SPAN = TX + 2 * H, PITCH = SPAN + 1, RING = 2 * H + 1, MARCH = 64 };
+/* A tile of TX x TY with H samples of run-up on all sides; segments of SEG results a thread. */
+enum { H = 12, TX = 64, TY = 64, SEG = 16, SPAN = TX + 2 * H, PITCH = SPAN + 4, TASKS = SPAN * (TX / SEG), KEEP = 32 };
 
-/* Inverse filter of samples v[0], v[step], ... : `keep` results from v[H*step] on, H samples of run-up
- * either side. Gain 6 = (1 - z)(1 - 1/z). */
-template <int KEEP>
-static __device__ __forceinline__ void recursion(const float *v, int step, float *result) {
+/* Inverse filter by recursion with pole z, causal then anticausal: `KEPT` results from samples sample(0) ..
+ * sample(KEPT + 2H - 1), of which H either side are run-up (z^13 < 4e-8). Gain 6 = (1 - z)(1 - 1/z). */
+template <int KEPT, typename SAMPLE>
+static __device__ __forceinline__ void recursion(SAMPLE sample, float *result) {
   const float z = (float)RB_BSPLINE_POLE;
-  float causal[KEEP + H], state = 0;
+  float causal[KEPT + H], state = 0;
 #pragma unroll
-  for (int k = 0; k < H; k++) state = v[k * step] + z * state;
+  for (int k = 0; k < H; k++) state = sample(k) + z * state;
 #pragma unroll
-  for (int k = 0; k < KEEP + H; k++) causal[k] = state = v[(H + k) * step] + z * state;
+  for (int k = 0; k < KEPT + H; k++) causal[k] = state = sample(H + k) + z * state;
   state = 0;
 #pragma unroll
-  for (int k = KEEP + H - 1; k >= 0; k--) {
+  for (int k = KEPT + H - 1; k >= 0; k--) {
     state = z * (state - causal[k]);
-    if (k < KEEP) result[k] = 6.0f * state;
+    if (k < KEPT) result[k] = 6.0f * state;
   }
 }
 
-/* x3 and x2 of one plane: load a tile with halo, filter its rows in place, then its columns. */
-static __global__ void __launch_bounds__(256, 3) prefilter_plane(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
-  __shared__ float s[SPAN * PITCH];
-  int64_t plane = (int64_t)blockIdx.z * n2 * n3;
-  int x0 = blockIdx.x * TX, y0 = blockIdx.y * TY;
-  for (int r = threadIdx.x / 32; r < SPAN; r += 8) {
-    const float *row = in + plane + (int64_t)rb_wrap_near(y0 + r - H, n2) * n3;
-    for (int c = threadIdx.x % 32; c < SPAN; c += 32) s[r * PITCH + c] = row[rb_wrap_near(x0 + c - H, n3)];
-  }
-  __syncthreads();
-  float kept[2][SEG];
-  enum { ROW_TASKS = SPAN * (TX / SEG) };
-#pragma unroll
-  for (int q = 0; q < 2; q++) {
-    int task = threadIdx.x + 256 * q;
-    if (task < ROW_TASKS) recursion<SEG>(s + (task % SPAN) * PITCH + task / SPAN * SEG, 1, kept[q]);
-  }
-  __syncthreads();
-#pragma unroll
-  for (int q = 0; q < 2; q++) {
-    int task = threadIdx.x + 256 * q;
-    if (task < ROW_TASKS)
-#pragma unroll
-      for (int k = 0; k < SEG; k++) s[(task % SPAN) * PITCH + task / SPAN * SEG + H + k] = kept[q][k];
-  }
-  __syncthreads();
-  int column = threadIdx.x % TX, segment = threadIdx.x / TX * SEG;
-  recursion<SEG>(s + segment * PITCH + H + column, PITCH, kept[0]);
-#pragma unroll
-  for (int k = 0; k < SEG; k++)
-    if (x0 + column < n3 && y0 + segment + k < n2) out[plane + (int64_t)(y0 + segment + k) * n3 + x0 + column] = kept[0][k];
-}
-
-struct taps25 {
-  float h[H + 1];
+/* Samples held in registers. */
+struct held {
+  const float *v;
+  __device__ __forceinline__ float operator()(int k) const { return v[k]; }
+};
+struct strided {
+  const float *v;
+  int step;
+  __device__ __forceinline__ float operator()(int k) const { return v[k * step]; }
+};
+/* A column of the field, periodic. */
+struct column_of {
+  const float *v;
+  int first, n;
+  int64_t step;
+  __device__ __forceinline__ float operator()(int k) const { return v[rb_wrap_near(first + k, n) * step]; }
+};
+/* The same where no sample wraps. */
+struct inner_column {
+  const float *v;
+  int64_t step;
+  __device__ __forceinline__ float operator()(int k) const { return v[k * step]; }
 };
 
-/* x1: a thread marches down a column with the last 25 values in registers. */
-static __global__ void __launch_bounds__(128) prefilter_march(const float *__restrict__ in, float *__restrict__ out, int n1,
-                                                             int64_t plane, taps25 t) {
-  int64_t column = (int64_t)blockIdx.x * 128 + threadIdx.x;
-  int start = blockIdx.y * MARCH;
-  if (column >= plane) return;
-  float ring[RING];
-#pragma unroll
-  for (int k = 0; k < RING - 1; k++) ring[k] = in[(int64_t)rb_wrap_near(start + k - H, n1) * plane + column];
-  for (int k0 = 0; k0 < MARCH; k0 += RING) {
-#pragma unroll
-    for (int k = 0; k < RING; k++) {
-      int at = start + k0 + k;
-      if (k0 + k < MARCH && at < n1) {
-        ring[(k + RING - 1) % RING] = in[(int64_t)rb_wrap_near(at + H, n1) * plane + column];
-        float v = t.h[0] * ring[(k + H) % RING];
-#pragma unroll
-        for (int l = 1; l <= H; l++) v += t.h[l] * (ring[(k + H + l) % RING] + ring[(k + H - l) % RING]);
-        out[(int64_t)at * plane + column] = v;
-      }
-    }
+/* x3 and x2 of one plane: load a tile with run-up, filter its rows in place, then its columns.
+ * V: floats a copy; 4 when n3 divides by 4 (x0 - H is then a multiple of 4 too). */
+template <int V>
+static __global__ void __launch_bounds__(TASKS, 3) prefilter_plane(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+  __shared__ __align__(16) float s[SPAN * PITCH];
+  enum { PACKS = SPAN / V };
+  const int x0 = blockIdx.x * TX, y0 = blockIdx.y * TY;
+  const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
+  for (int e = threadIdx.x; e < SPAN * PACKS; e += TASKS) {
+    int r = e / PACKS, c = (e % PACKS) * V; /* constants: multiplications */
+    __pipeline_memcpy_async(s + r * PITCH + c, in + plane + rb_wrap_near(y0 + r - H, n2) * n3 + rb_wrap_near(x0 + c - H, n3), V * sizeof(float));
   }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  /* One segment of one row a thread, by 16-byte accesses: with PITCH = 28 mod 32 the eight rows of such an
+   * access's phase lie in eight different groups of banks. */
+  float kept[SEG], samples[SEG + 2 * H];
+  float4 *segment = reinterpret_cast<float4 *>(s + (threadIdx.x % SPAN) * PITCH + threadIdx.x / SPAN * SEG);
+#pragma unroll
+  for (int k = 0; k < SEG + 2 * H; k += 4) {
+    float4 v = segment[k / 4];
+    samples[k] = v.x, samples[k + 1] = v.y, samples[k + 2] = v.z, samples[k + 3] = v.w;
+  }
+  recursion<SEG>(held{samples}, kept);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < SEG; k += 4) segment[(H + k) / 4] = make_float4(kept[k], kept[k + 1], kept[k + 2], kept[k + 3]);
+  __syncthreads();
+  if (threadIdx.x >= TX * (TY / SEG)) return;
+  int column = threadIdx.x % TX, first = threadIdx.x / TX * SEG;
+  recursion<SEG>(strided{s + first * PITCH + H + column, PITCH}, kept);
+#pragma unroll
+  for (int k = 0; k < SEG; k++)
+    if (x0 + column < n3 && y0 + first + k < n2) out[plane + (y0 + first + k) * n3 + x0 + column] = kept[k];
+}
+
+/* x1: a thread filters KEEP points of a column in registers. */
+static __global__ void __launch_bounds__(128) prefilter_columns(const float *__restrict__ in, float *__restrict__ out, int n1, int64_t plane) {
+  int64_t column = (int64_t)blockIdx.x * 128 + threadIdx.x;
+  int start = blockIdx.y * KEEP;
+  if (column >= plane) return;
+  float kept[KEEP];
+  if (start >= H && start + KEEP + H <= n1)
+    recursion<KEEP>(inner_column{in + column + (start - H) * plane, plane}, kept);
+  else
+    recursion<KEEP>(column_of{in + column, start - H, n1, plane}, kept);
+#pragma unroll
+  for (int k = 0; k < KEEP; k++)
+    if (start + k < n1) out[(start + k) * plane + column] = kept[k];
 }
 
 rb_status rb_prefilter_exact(rb_grid g, const float *in, float *out, float *scratch) {
   rb_status st = RB_OK;
   int n1 = (int)g.n[0], n2 = (int)g.n[1], n3 = (int)g.n[2];
   int64_t plane = g.n[1] * g.n[2];
-  taps25 t;
-  for (int l = 0; l <= H; l++) t.h[l] = (float)(sqrt(3.0) * pow(RB_BSPLINE_POLE, l));
-  for (int first = 0; first < n1; first += 65535)
-    RB_LAUNCH(prefilter_plane, dim3(rb_blocks(n3, TX), rb_blocks(n2, TY), (unsigned)(n1 - first < 65535 ? n1 - first : 65535)), 256, 0,
-              in + first * plane, scratch + first * plane, n2, n3);
-  RB_LAUNCH(prefilter_march, dim3(rb_blocks(plane, 128), rb_blocks(n1, MARCH)), 128, 0, scratch, out, n1, plane, t);
+  int vector = n3 % 4 == 0 && (uintptr_t)in % 16 == 0;
+  for (int first = 0; first < n1; first += 65535) {
+    dim3 blocks(rb_blocks(n3, TX), rb_blocks(n2, TY), (unsigned)(n1 - first < 65535 ? n1 - first : 65535));
+    if (vector) RB_LAUNCH(prefilter_plane<4>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
+    else RB_LAUNCH(prefilter_plane<1>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
+  }
+  RB_LAUNCH(prefilter_columns, dim3(rb_blocks(plane, 128), rb_blocks(n1, KEEP)), 128, 0, scratch, out, n1, plane);
 done:
   return st;
 }

@@ -1,13 +1,19 @@
 /* Ours: as cuda/global, with the block's neighbourhood staged in shared memory.
  *
  * A block finds the bounding box of its points' cells, copies that box (periodic or clamped copy-in, so that
- * taps need no boundary logic) into a tile of fixed pitch, and reads its 8 or 64 values a point from there.
+ * taps need no boundary logic) into a tile, and reads its 8 or 64 values a point from there.
  * A box that does not fit (torn or very large deformations) makes the block use global loads instead. */
 #include "kernels/interp/interp_brick.cuh"
 
 #include <cuda_pipeline.h>
 
-enum { T1 = 16, T2 = 16, T3 = 48, WARPS = THREADS / 32 };
+/* Rows of 64 floats: a multiple of the 32 banks, so that lanes on different rows, a smooth deformation's usual
+ * case, do not meet in a bank. Cubic boxes are larger than linear ones by two rows an axis. */
+enum { PITCH = 64, CUBIC_ROWS = 200, LINEAR_ROWS = 144, WARPS = THREADS / 32 };
+template <int BASIS>
+struct shape {
+  enum { ROWS = BASIS == RB_LINEAR ? LINEAR_ROWS : CUBIC_ROWS, BLOCKS = BASIS == RB_LINEAR ? 5 : 4 };
+};
 
 struct box {
   int lo[3], hi[3];
@@ -39,48 +45,47 @@ static __device__ __forceinline__ int tile_index(int k, int n) {
   return min(max(k, 0), n - 1);
 }
 
+/* Offset of every row of the box in the field; -1 for a row that the zero boundary makes empty. */
 template <int BOUNDARY>
-static __device__ __forceinline__ void fill_tile(float *tile, field_view v, const int lo[3], int d1, int d2, int d3) {
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  int at0 = tile_index<BOUNDARY>(lo[2] + lane, v.n3), at1 = tile_index<BOUNDARY>(lo[2] + lane + 32, v.n3);
-  for (int i = 0; i < d1; i++) {
-    int i1 = tile_index<BOUNDARY>(lo[0] + i, v.n1);
-    for (int j = warp; j < d2; j += WARPS) {
-      int i2 = tile_index<BOUNDARY>(lo[1] + j, v.n2);
-      const float *row = v.f + ((int64_t)i1 * v.n2 + i2) * v.n3;
-      float *to = tile + (i * T2 + j) * T3 + lane;
-      int outside = BOUNDARY == RB_ZERO && (i1 | i2) < 0;
-      if (lane < d3) {
-        if (outside || (BOUNDARY == RB_ZERO && at0 < 0)) to[0] = 0.0f;
-        else __pipeline_memcpy_async(to, row + at0, sizeof(float));
-      }
-      if (lane + 32 < d3) {
-        if (outside || (BOUNDARY == RB_ZERO && at1 < 0)) to[32] = 0.0f;
-        else __pipeline_memcpy_async(to + 32, row + at1, sizeof(float));
-      }
-    }
+static __device__ __forceinline__ void find_rows(int *row_at, field_view v, const int lo[3], int rows, int d2) {
+  for (int r = threadIdx.x; r < rows; r += THREADS) {
+    int i1 = tile_index<BOUNDARY>(lo[0] + r / d2, v.n1), i2 = tile_index<BOUNDARY>(lo[1] + r % d2, v.n2);
+    row_at[r] = BOUNDARY == RB_ZERO && (i1 | i2) < 0 ? -1 : (i1 * v.n2 + i2) * v.n3;
+  }
+}
+
+/* Copy the box in packs of V floats (4 when rows and the box's start are 16-byte aligned). width: a multiple of V. */
+template <int BOUNDARY, int V>
+static __device__ __forceinline__ void fill_tile(float *tile, const int *row_at, field_view v, int lo3, int rows, int width) {
+  const unsigned packs = width / V, reciprocal = ((1u << 20) + packs - 1) / packs, total = rows * packs;
+  for (unsigned e = threadIdx.x; e < total; e += THREADS) {
+    unsigned r = (e * reciprocal) >> 20, c = (e - r * packs) * V; /* r = e / packs, exact for e < 2^16, packs <= 64 */
+    int i3 = tile_index<BOUNDARY>(lo3 + (int)c, v.n3), from = row_at[r];
+    if (BOUNDARY == RB_ZERO && (from < 0 || i3 < 0)) tile[r * PITCH + c] = 0.0f;
+    else __pipeline_memcpy_async(tile + r * PITCH + c, v.f + from + i3, V * sizeof(float));
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
 }
 
 template <int BASIS>
-static __device__ __forceinline__ float gather_tile(const float *tile, const int lo[3], float x1, float x2, float x3) {
+static __device__ __forceinline__ float gather_tile(const float *tile, const int lo[3], int d2, float x1, float x2, float x3) {
   const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1;
   float t1, t2, t3, w1[4], w2[4], w3[4], sum = 0;
   int b1 = cell_of(x1, &t1) - SHIFT - lo[0], b2 = cell_of(x2, &t2) - SHIFT - lo[1], b3 = cell_of(x3, &t3) - SHIFT - lo[2];
   basis_weights<BASIS>(t1, w1);
   basis_weights<BASIS>(t2, w2);
   basis_weights<BASIS>(t3, w3);
-  const float *c = tile + (b1 * T2 + b2) * T3 + b3;
+  const float *c = tile + (b1 * d2 + b2) * PITCH + b3;
 #pragma unroll
   for (int i = 0; i < TAPS; i++) {
+    const float *line = c + i * d2 * PITCH;
     float slice = 0;
 #pragma unroll
     for (int j = 0; j < TAPS; j++) {
       float row = 0;
 #pragma unroll
-      for (int k = 0; k < TAPS; k++) row += w3[k] * c[(i * T2 + j) * T3 + k];
+      for (int k = 0; k < TAPS; k++) row += w3[k] * line[j * PITCH + k];
       slice += w2[j] * row;
     }
     sum += w1[i] * slice;
@@ -89,43 +94,45 @@ static __device__ __forceinline__ float gather_tile(const float *tile, const int
 }
 
 template <int BASIS, int BOUNDARY>
-static __global__ void __launch_bounds__(THREADS, 4) kernel(field_view v, int64_t np, const float *__restrict__ x,
+static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(field_view v, int64_t np, const float *__restrict__ x,
                                                            float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
-  extern __shared__ float tile[];
-  __shared__ int part[WARPS][6];
-  const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1;
-  float at[PER_THREAD][3], ignored;
+  extern __shared__ __align__(16) float tile[];
+  const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1, ROWS = shape<BASIS>::ROWS;
+  __shared__ int part[WARPS][6], row_at[ROWS];
+  const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
+  float at[PER_THREAD][3];
   box b = {{1 << 30, 1 << 30, 1 << 30}, {-(1 << 30), -(1 << 30), -(1 << 30)}};
 #pragma unroll
-  for (int q = 0; q < PER_THREAD; q++) {
-    int64_t p = brick_point(q, is_grid, np, v.n1, v.n2, v.n3, bricks2, bricks3);
-    if (p < 0) continue;
+  for (int q = 0; q < PER_THREAD; q++)
 #pragma unroll
-    for (int a = 0; a < 3; a++) at[q][a] = x[a * np + p];
-  }
+    for (int a = 0; a < 3; a++) at[q][a] = q < w.count ? __ldcs(x + a * np + w.first + q * w.step) : 0.0f;
 #pragma unroll
-  for (int q = 0; q < PER_THREAD; q++) {
-    if (brick_point(q, is_grid, np, v.n1, v.n2, v.n3, bricks2, bricks3) < 0) continue;
+  for (int q = 0; q < PER_THREAD; q++)
+    if (q < w.count)
 #pragma unroll
-    for (int a = 0; a < 3; a++) {
-      int cell = cell_of(at[q][a], &ignored);
-      b.lo[a] = min(b.lo[a], cell), b.hi[a] = max(b.hi[a], cell);
-    }
-  }
+      for (int a = 0; a < 3; a++) {
+        int cell = __float2int_rd(at[q][a]); /* saturates: far points make the box too large */
+        b.lo[a] = min(b.lo[a], cell), b.hi[a] = max(b.hi[a], cell);
+      }
   b = bounding_box(b, part);
   int lo[3] = {b.lo[0] - SHIFT, b.lo[1] - SHIFT, b.lo[2] - SHIFT};
-  int d1 = b.hi[0] - b.lo[0] + TAPS, d2 = b.hi[1] - b.lo[1] + TAPS, d3 = b.hi[2] - b.lo[2] + TAPS;
-  /* Unsigned: an empty block (hi < lo) or an overflow of far points counts as too large. */
-  int fits = (unsigned)d1 <= T1 && (unsigned)d2 <= T2 && (unsigned)d3 <= T3;
-  if (fits) fill_tile<BOUNDARY>(tile, v, lo, d1, d2, d3);
+  const int vector = BOUNDARY == RB_PERIODIC && v.n3 % 4 == 0 && (uintptr_t)v.f % 16 == 0;
+  if (vector) lo[2] &= ~3;
+  int64_t d1 = (int64_t)b.hi[0] - b.lo[0] + TAPS, d2 = (int64_t)b.hi[1] - b.lo[1] + TAPS;
+  int64_t d3 = (int64_t)b.hi[2] - SHIFT + TAPS - lo[2];
+  int fits = d1 > 0 && d2 > 0 && d3 > 0 && d1 <= ROWS && d2 <= ROWS && d1 * d2 <= ROWS && d3 <= PITCH;
+  if (fits) {
+    find_rows<BOUNDARY>(row_at, v, lo, (int)(d1 * d2), (int)d2);
+    __syncthreads();
+    if (vector) fill_tile<BOUNDARY, 4>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)(d3 + 3) & ~3);
+    else fill_tile<BOUNDARY, 1>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)d3);
+  }
   __syncthreads();
 #pragma unroll
-  for (int q = 0; q < PER_THREAD; q++) {
-    int64_t p = brick_point(q, is_grid, np, v.n1, v.n2, v.n3, bricks2, bricks3);
-    if (p < 0) continue;
-    out[p] = fits ? gather_tile<BASIS>(tile, lo, at[q][0], at[q][1], at[q][2])
-                  : gather_global<BASIS, BOUNDARY>(v, at[q][0], at[q][1], at[q][2]);
-  }
+  for (int q = 0; q < PER_THREAD; q++)
+    if (q < w.count)
+      __stcs(out + w.first + q * w.step, fits ? gather_tile<BASIS>(tile, lo, (int)d2, at[q][0], at[q][1], at[q][2])
+                                              : gather_global<BASIS, BOUNDARY>(v, at[q][0], at[q][1], at[q][2]));
 }
 
 static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
@@ -135,7 +142,7 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
   int bricks1 = (int)rb_blocks(d->grid.n[0], BRICK1), bricks2 = (int)rb_blocks(d->grid.n[1], BRICK2);
   int bricks3 = (int)rb_blocks(d->grid.n[2], BRICK3);
   unsigned blocks = is_grid ? (unsigned)(bricks1 * bricks2 * bricks3) : rb_blocks(np, BRICK);
-  const int shared = T1 * T2 * T3 * (int)sizeof(float);
+  const int shared = (d->basis == RB_LINEAR ? LINEAR_ROWS : CUBIC_ROWS) * PITCH * (int)sizeof(float);
   for (int c = 0; c < d->components; c++) {
     field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2]};
 #define LAUNCH(BASIS, BOUNDARY)                                                                                           \
