@@ -9,30 +9,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static int is_gzip(const char *path) {
-  unsigned char magic[2] = {0, 0};
-  FILE *f = fopen(path, "rb");
-  if (!f) return 0;
-  size_t got = fread(magic, 1, 2, f);
-  fclose(f);
-  return got == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
-}
-
-/* Read to the end: only then does zlib compare the checksum. */
-static rb_status gzip_intact(const char *path) {
-  rb_status st = RB_OK;
+/* A plain or gzip file that zlib reads to its end: only there does it compare the checksum. */
+static rb_status check_gzip(const char *path) {
   char block[1 << 16];
   int got, code = Z_OK;
   gzFile f = gzopen(path, "rb");
   if (!f) return RB_FAIL(RB_EIO, "cannot open %s: %s", path, strerror(errno));
   while ((got = gzread(f, block, sizeof block)) > 0) {
   }
-  const char *reason = gzerror(f, &code);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-    st = RB_FAIL(RB_EFORMAT, "%s: damaged gzip (%s); fetch the file again", path, reason && reason[0] ? reason : "unexpected end");
+  char reason[128];
+  snprintf(reason, sizeof reason, "%s", gzerror(f, &code));
   int closed = gzclose(f);
-  if (st == RB_OK && closed == Z_BUF_ERROR) st = RB_FAIL(RB_EFORMAT, "%s: damaged gzip (it ends early); fetch the file again", path);
-  return st;
+  if (got >= 0 && (code == Z_OK || code == Z_STREAM_END) && closed == Z_OK) return RB_OK;
+  return RB_FAIL(RB_EFORMAT, "%s: damaged gzip (%s); fetch the file again", path, reason[0] ? reason : "it ends early");
 }
 
 static rb_status check_header(const char *path, const nifti_image *h) {
@@ -40,9 +29,21 @@ static rb_status check_header(const char *path, const nifti_image *h) {
   RB_CHECK(h->nx > 0 && h->ny > 0 && h->nz > 0, RB_EFORMAT, "%s: size %dx%dx%d", path, h->nx, h->ny, h->nz);
   RB_CHECK(h->ndim >= 3 && h->nt <= 1 && h->nu <= 1 && h->nv <= 1 && h->nw <= 1, RB_EFORMAT,
            "%s: %d dimensions (%dx%dx%dx%d); a 3D image is needed, so extract one volume first", path, h->ndim, h->nx, h->ny, h->nz, h->nt);
-  RB_CHECK(h->dx > 0 && h->dy > 0 && h->dz > 0, RB_EFORMAT, "%s: voxel spacing %g x %g x %g mm; mend the header's pixdim", path,
-           (double)h->dx, (double)h->dy, (double)h->dz);
 done:
+  return st;
+}
+
+/* The library turns a zero spacing into 1 mm; the file's own header knows. */
+static rb_status check_spacing(const char *path) {
+  rb_status st = RB_OK;
+  int swapped = 0;
+  nifti_1_header *raw = nifti_read_header(path, &swapped, 0);
+  RB_CHECK(raw, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
+  for (int a = 1; a <= 3; a++)
+    RB_CHECK(raw->dim[a] <= 1 || (raw->pixdim[a] != 0 && isfinite(raw->pixdim[a])), RB_EFORMAT,
+             "%s: voxel spacing %g mm along axis %d; mend the header's pixdim", path, (double)raw->pixdim[a], a);
+done:
+  free(raw);
   return st;
 }
 
@@ -57,6 +58,26 @@ static double voxel(const nifti_image *h, int64_t i) {
     case DT_FLOAT64: return ((const double *)h->data)[i];
     default: return (double)((const float *)h->data)[i];
   }
+}
+
+/* Voxels of h into h->data. Not by the library: it fills a short file with zeros and turns NaN into 0.
+ * gzread reads plain files too. */
+static rb_status load_voxels(const char *path, nifti_image *h) {
+  rb_status st = RB_OK;
+  size_t bytes = h->nvox * (size_t)h->nbyper, got = 0;
+  int n;
+  gzFile f = gzopen(h->iname, "rb");
+  RB_CHECK(f, RB_EIO, "cannot open %s: %s", h->iname, strerror(errno));
+  h->data = malloc(bytes);
+  RB_CHECK(h->data, RB_ENOMEM, "host memory: %zu bytes for %s", bytes, path);
+  gzbuffer(f, 1 << 18);
+  RB_CHECK(gzseek(f, h->iname_offset, SEEK_SET) == h->iname_offset, RB_EFORMAT, "%s ends before its voxels begin; fetch it again", path);
+  while (got < bytes && (n = gzread(f, (char *)h->data + got, bytes - got > 1u << 30 ? 1u << 30 : (unsigned)(bytes - got))) > 0) got += (size_t)n;
+  RB_CHECK(got == bytes, RB_EFORMAT, "%s is truncated: %zu of %zu bytes of voxels; fetch the file again", path, got, bytes);
+  if (h->swapsize > 1 && h->byteorder != nifti_short_order()) nifti_swap_Nbytes((int)(bytes / (size_t)h->swapsize), h->swapsize, h->data);
+done:
+  if (f) gzclose(f);
+  return st;
 }
 
 static int known_type(int t) {
@@ -89,13 +110,13 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   nifti_set_debug_level(0);
   RB_CHECK(access(path, F_OK) == 0, RB_ENOTFOUND, "no file %s", path);
   RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
-  if (is_gzip(path)) RB_TRY(gzip_intact(path));
+  RB_TRY(check_gzip(path));
   RB_CHECK(is_nifti_file(path) > 0, RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
+  RB_TRY(check_spacing(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
   RB_TRY(check_header(path, h));
-  RB_CHECK(nifti_image_load(h) == 0, RB_EFORMAT, "%s: the file ends before its %lld voxels do (truncated); fetch it again", path,
-           (long long)h->nvox);
+  RB_TRY(load_voxels(path, h));
   out->grid = rb_grid_make(h->nz, h->ny, h->nx);
   out->spacing[0] = h->dz, out->spacing[1] = h->dy, out->spacing[2] = h->dx;
   RB_TRY(convert(path, h, out));

@@ -12,7 +12,7 @@ rb_protocol rb_protocol_of(rb_preset preset) {
   switch (preset) {
     case RB_PRESET_QUICK: return (rb_protocol){.least = 5, .most = 15, .budget = 0.3, .batch_under = 50e-6, .warmups = 1};
     case RB_PRESET_STANDARD: return (rb_protocol){.least = 11, .most = 51, .budget = 1.0, .batch_under = 50e-6, .warmups = 2};
-    default: return (rb_protocol){.least = 11, .most = 101, .budget = 1.5, .batch_under = 50e-6, .warmups = 3};
+    default: return (rb_protocol){.least = 11, .most = 101, .budget = 0.5, .batch_under = 50e-6, .warmups = 3};
   }
 }
 

@@ -32,7 +32,7 @@ typedef struct {
 const rb_copy_ops *rb_copy_kernels(rb_backend_kind kind);
 /* Bytes that the halo kernel reads and writes, halo counted as loaded (the paper's accounting). */
 double rb_copy_halo_bytes(rb_grid grid);
-#define RB_HALO_TILE_X 32
+#define RB_HALO_TILE_X 128
 #define RB_HALO_TILE_Y 32
 #define RB_HALO_WIDTH 4
 

@@ -36,37 +36,53 @@ done:
   return st;
 }
 
-/* Every block loads a 2D tile and its halo of RB_HALO_WIDTH on four sides, and writes the tile. */
-static __global__ void __launch_bounds__(RB_HALO_TILE_X * 8) halo_kernel(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
-  __shared__ float s[RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH][RB_HALO_TILE_X + 2 * RB_HALO_WIDTH];
-  int64_t plane = (int64_t)blockIdx.z * n2 * n3;
-  int x0 = blockIdx.x * RB_HALO_TILE_X, y0 = blockIdx.y * RB_HALO_TILE_Y;
-  for (int r = threadIdx.y; r < RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH; r += 8) {
+/* Every block loads a 2D tile and its halo of RB_HALO_WIDTH on four sides, and writes the tile. V floats an
+ * access. The halo enters the store (as 0 * halo) so that its loads cannot be dropped. */
+template <int V>
+struct __align__(sizeof(float) * V) pack {
+  float v[V];
+};
+enum { HALO_LANES = 32, HALO_ROWS = 8, WIDE = RB_HALO_TILE_X + 2 * RB_HALO_WIDTH, HIGH = RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH };
+
+template <int V>
+static __global__ void __launch_bounds__(HALO_LANES * HALO_ROWS) halo_kernel(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+  __shared__ __align__(16) float s[HIGH][WIDE];
+  const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
+  const int x0 = blockIdx.x * RB_HALO_TILE_X, y0 = blockIdx.y * RB_HALO_TILE_Y;
+#pragma unroll
+  for (int q = 0; q < HIGH / HALO_ROWS; q++) {
+    const int r = threadIdx.y + q * HALO_ROWS, inner = r >= RB_HALO_WIDTH && r < HIGH - RB_HALO_WIDTH;
     const float *row = in + plane + (int64_t)rb_wrap_near(y0 + r - RB_HALO_WIDTH, n2) * n3;
-    int inner = r >= RB_HALO_WIDTH && r < RB_HALO_TILE_Y + RB_HALO_WIDTH;
-    s[r][threadIdx.x + RB_HALO_WIDTH] = row[rb_wrap_near(x0 + threadIdx.x, n3)];
-    if (inner && threadIdx.x < 2 * RB_HALO_WIDTH) {
-      int c = threadIdx.x < RB_HALO_WIDTH ? threadIdx.x : RB_HALO_TILE_X + threadIdx.x;
-      s[r][c] = row[rb_wrap_near(x0 + c - RB_HALO_WIDTH, n3)];
+#pragma unroll
+    for (int c = threadIdx.x * V; c < RB_HALO_TILE_X; c += HALO_LANES * V)
+      *(pack<V> *)&s[r][c + RB_HALO_WIDTH] = *(const pack<V> *)&row[rb_wrap_near(x0 + c, n3)];
+    if (inner && threadIdx.x < 2 * RB_HALO_WIDTH / V) {
+      int c = threadIdx.x * V < RB_HALO_WIDTH ? (int)threadIdx.x * V : RB_HALO_TILE_X + (int)threadIdx.x * V;
+      *(pack<V> *)&s[r][c] = *(const pack<V> *)&row[rb_wrap_near(x0 + c - RB_HALO_WIDTH, n3)];
     }
   }
   __syncthreads();
-  for (int r = threadIdx.y; r < RB_HALO_TILE_Y; r += 8) {
-    int x = x0 + threadIdx.x, y = y0 + r;
-    /* the halo enters the store so that its loads cannot be dropped; s - s is 0 for finite values */
-    float edge = s[r][threadIdx.x + RB_HALO_WIDTH] - s[r][threadIdx.x + RB_HALO_WIDTH];
-    if (threadIdx.x == 0) edge += s[r + RB_HALO_WIDTH][0] - s[r + RB_HALO_WIDTH][0];
-    if (x < n3 && y < n2) out[plane + (int64_t)y * n3 + x] = s[r + RB_HALO_WIDTH][threadIdx.x + RB_HALO_WIDTH] + edge;
+#pragma unroll
+  for (int q = 0; q < RB_HALO_TILE_Y / HALO_ROWS; q++) {
+    const int r = threadIdx.y + q * HALO_ROWS, y = y0 + r;
+    const float edge = 0.0f * (s[r][threadIdx.x + RB_HALO_WIDTH] + s[r + RB_HALO_WIDTH][threadIdx.x % RB_HALO_WIDTH]);
+#pragma unroll
+    for (int c = threadIdx.x * V; c < RB_HALO_TILE_X; c += HALO_LANES * V) {
+      pack<V> p = *(const pack<V> *)&s[r + RB_HALO_WIDTH][c + RB_HALO_WIDTH];
+      p.v[0] += edge;
+      if (y < n2 && x0 + c < n3) *(pack<V> *)&out[plane + (int64_t)y * n3 + x0 + c] = p;
+    }
   }
 }
 
 static rb_status halo(const void *in, void *out, rb_grid g) {
   rb_status st = RB_OK;
   for (int64_t first = 0; first < g.n[0]; first += 65535) {
-    unsigned planes = (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535);
-    int64_t offset = first * g.n[1] * g.n[2];
-    RB_LAUNCH(halo_kernel, dim3(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y), planes), dim3(RB_HALO_TILE_X, 8), 0,
-              (const float *)in + offset, (float *)out + offset, (int)g.n[1], (int)g.n[2]);
+    dim3 blocks(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y), (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535));
+    const float *from = (const float *)in + first * g.n[1] * g.n[2];
+    float *to = (float *)out + first * g.n[1] * g.n[2];
+    if (g.n[2] % 4 == 0) RB_LAUNCH(halo_kernel<4>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
+    else RB_LAUNCH(halo_kernel<1>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
   }
 done:
   return st;
@@ -172,6 +188,6 @@ done:
 
 PROBE(rb_probe_copy, COPY, "copy kernel, 16-byte accesses, read + write", large)
 PROBE(rb_probe_memcpy, MEMCPY, "cudaMemcpyAsync device to device, read + write", large)
-PROBE(rb_probe_halo, COPY_HALO, "32x32 tiles with halo 4 through shared memory, halo counted", large)
+PROBE(rb_probe_halo, COPY_HALO, "128x32 tiles with halo 4 through shared memory, halo counted", large)
 PROBE(rb_probe_triad, TRIAD, "a[i] = b[i] + s c[i], two reads + write", large)
 PROBE(rb_probe_l2, L2, "repeated 16-byte reads of a quarter of L2, past L1", quarter_l2)

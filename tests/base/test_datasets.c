@@ -1,0 +1,187 @@
+/* NIfTI in and out with everything that can be wrong; resampling; phantoms. */
+#include "tests/cmocka_all.h"
+
+#include "datasets/phantom.h"
+#include "datasets/resample.h"
+#include "datasets/volume.h"
+
+#include <math.h>
+#include <nifti1.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static char folder[] = "/tmp/regbench-test-XXXXXX";
+
+static const char *path_of(const char *name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+/* A NIfTI-1 file built by hand: header, four zero bytes, float32 voxels; gz by the name. */
+static const char *make_file(const char *name, short ndim, short nt, float spacing, float voxel, size_t cut) {
+  nifti_1_header h = {0};
+  float data[2 * 4 * 3 * 2];
+  char extension[4] = {0};
+  h.sizeof_hdr = 348;
+  short dim[8] = {ndim, 4, 3, 2, nt, 1, 1, 1};
+  memcpy(h.dim, dim, sizeof dim);
+  h.datatype = 16;
+  h.bitpix = 32;
+  for (int i = 1; i < 5; i++) h.pixdim[i] = spacing;
+  h.pixdim[0] = 1;
+  h.vox_offset = 352;
+  h.scl_slope = 0;
+  memcpy(h.magic, "n+1", 4);
+  size_t n = (size_t)24 * (size_t)nt;
+  for (size_t i = 0; i < n; i++) data[i] = (float)i;
+  data[5] = voxel;
+  const char *path = path_of(name);
+  if (strstr(name, ".gz")) {
+    gzFile f = gzopen(path, "wb");
+    gzwrite(f, &h, sizeof h), gzwrite(f, extension, 4), gzwrite(f, data, (unsigned)(n * sizeof(float)));
+    gzclose(f);
+  } else {
+    FILE *f = fopen(path, "wb");
+    fwrite(&h, sizeof h, 1, f), fwrite(extension, 4, 1, f), fwrite(data, sizeof(float), n, f);
+    fclose(f);
+  }
+  if (cut) {
+    FILE *f = fopen(path, "rb");
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    fclose(f);
+    if (truncate(path, size - (long)cut) != 0) return "";
+  }
+  return path;
+}
+
+static void refused(const char *path, rb_status status, const char *must_tell) {
+  rb_volume v;
+  rb_status got = rb_volume_read(path, &v);
+  if (got != status) fail_msg("%s: status %d, not %d", path, got, status);
+  if (!strstr(rb_message(), must_tell)) fail_msg("'%s' does not tell '%s'", rb_message(), must_tell);
+  rb_clear();
+}
+
+static void good_files_are_read(void **s) {
+  (void)s;
+  rb_volume v;
+  assert_int_equal(rb_volume_read(make_file("a.nii", 3, 1, 1.5f, 5, 0), &v), RB_OK);
+  assert_int_equal(v.grid.n[0], 2); /* NIfTI z is x1 */
+  assert_int_equal(v.grid.n[2], 4);
+  assert_true(v.data[23] == 23 && v.spacing[1] == 1.5);
+  float doubled[24];
+  for (int i = 0; i < 24; i++) doubled[i] = 2 * v.data[i];
+  char out[256];
+  snprintf(out, sizeof out, "%s", path_of("b.nii.gz"));
+  assert_int_equal(rb_volume_write(out, &v, v.grid, doubled), RB_OK);
+  rb_volume w;
+  assert_int_equal(rb_volume_read(out, &w), RB_OK);
+  assert_true(w.data[7] == 14 && w.spacing[0] == 1.5);
+  rb_volume_free(&w);
+  rb_volume_free(&v);
+  assert_int_equal(rb_volume_read(make_file("c.nii.gz", 3, 1, 1, 5, 0), &v), RB_OK);
+  rb_volume_free(&v);
+}
+
+static void bad_files_are_told(void **s) {
+  (void)s;
+  refused("/nonexistent.nii", RB_ENOTFOUND, "/nonexistent.nii");
+  refused(make_file("cut.nii", 3, 1, 1, 5, 17), RB_EFORMAT, "truncated");
+  refused(make_file("cut.nii.gz", 3, 1, 1, 5, 9), RB_EFORMAT, "damaged gzip");
+  refused(make_file("four.nii", 4, 2, 1, 5, 0), RB_EFORMAT, "3D image");
+  refused(make_file("nan.nii", 3, 1, 1, NAN, 0), RB_EFORMAT, "NaN or infinite, the first at (1, 1, 0)");
+  refused(make_file("inf.nii", 3, 1, 1, INFINITY, 0), RB_EFORMAT, "1 voxels");
+  refused(make_file("flat.nii", 3, 1, 0, 5, 0), RB_EFORMAT, "spacing");
+  FILE *f = fopen(path_of("text.nii"), "w");
+  fputs("this is no image", f);
+  fclose(f);
+  refused(path_of("text.nii"), RB_EFORMAT, "not a NIfTI file");
+}
+
+static void gzip_checksum_is_believed(void **s) {
+  (void)s;
+  const char *path = make_file("flip.nii.gz", 3, 1, 1, 5, 0);
+  FILE *f = fopen(path, "r+b");
+  fseek(f, -6, SEEK_END); /* inside the stored checksum */
+  int c = fgetc(f);
+  fseek(f, -6, SEEK_END);
+  fputc(c ^ 0xFF, f);
+  fclose(f);
+  refused(path, RB_EFORMAT, "damaged gzip");
+}
+
+static void a_write_that_fails_leaves_nothing(void **s) {
+  (void)s;
+  float data[8] = {0};
+  assert_int_equal(rb_volume_write("/nonexistent-folder/x.nii", NULL, rb_grid_make(2, 2, 2), data), RB_EIO);
+  rb_clear();
+}
+
+static void resampling(void **s) {
+  (void)s;
+  rb_grid from = rb_grid_make(6, 1, 4), to = rb_grid_make(3, 1, 4);
+  float in[24], out[24];
+  for (int i = 0; i < 24; i++) in[i] = 7;
+  for (int how = RB_ANTIALIAS; how <= RB_NEAREST; how++) { /* constants stay */
+    assert_int_equal(rb_resample((rb_resampling)how, from, in, to, out), RB_OK);
+    for (int i = 0; i < 12; i++) assert_true(fabsf(out[i] - 7) < 1e-6f);
+  }
+  for (int i = 0; i < 24; i++) in[i] = (float)(i / 4); /* a ramp along x1: centres keep their place inside */
+  assert_int_equal(rb_resample(RB_ANTIALIAS, from, in, to, out), RB_OK);
+  assert_true(fabsf(out[4] - 2.5f) < 1e-6f);
+  assert_int_equal(rb_resample(RB_POINT, from, in, to, out), RB_OK);
+  assert_true(fabsf(out[4] - 2.5f) < 1e-6f);
+  assert_int_equal(rb_resample(RB_NEAREST, from, in, to, out), RB_OK);
+  assert_true(out[4] == 3); /* 2.5: ties up */
+  assert_int_equal(rb_resample(RB_ANTIALIAS, from, in, from, out), RB_OK); /* same grid: identity */
+  for (int i = 0; i < 24; i++) assert_true(fabsf(out[i] - in[i]) < 1e-6f);
+}
+
+static void phantoms(void **s) {
+  (void)s;
+  rb_grid g = rb_grid_make(24, 24, 24);
+  float *intensity = malloc(sizeof(float) * 13824), *label = malloc(sizeof(float) * 13824);
+  int seen[7] = {0};
+  rb_phantom_head(g, intensity, label);
+  for (int i = 0; i < 13824; i++) {
+    assert_true(intensity[i] >= -0.01f && intensity[i] <= 1);
+    seen[(int)label[i]] = 1;
+  }
+  for (int l = 0; l < 7; l++) assert_true(seen[l]);
+  free(label), free(intensity);
+  /* derivatives against central differences */
+  const double x[3] = {1.1, 2.3, 4.0}, h = 1e-5;
+  double sum = 0;
+  for (int a = 0; a < 3; a++) {
+    double up[3] = {x[0], x[1], x[2]}, down[3] = {x[0], x[1], x[2]};
+    up[a] += h, down[a] -= h;
+    assert_true(fabs((rb_phantom_product(up) - rb_phantom_product(down)) / (2 * h) - rb_phantom_product_partial(x, a)) < 1e-8);
+    sum += (rb_phantom_vector(up, a) - rb_phantom_vector(down, a)) / (2 * h);
+  }
+  assert_true(fabs(sum - rb_phantom_vector_divergence(x)) < 1e-8);
+}
+
+static int set_up(void **s) {
+  (void)s;
+  return mkdtemp(folder) ? 0 : -1;
+}
+static int tear_down(void **s) {
+  (void)s;
+  char command[300];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(good_files_are_read),       cmocka_unit_test(bad_files_are_told),
+      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(a_write_that_fails_leaves_nothing),
+      cmocka_unit_test(resampling),                cmocka_unit_test(phantoms),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,170 @@
+#!/bin/bash
+# The program as a user meets it: every verb, every exit code, bad input, interruption, two runs at once.
+# usage: test_cli.sh PATH_TO_REGBENCH
+set -u
+bin=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export REGBENCH_DATA=$work/data XDG_DATA_HOME=$work/xdg
+cd "$work" || exit 1
+failed=0
+passed=0
+
+# expect CODE PATTERN COMMAND...: exit code and a pattern in stdout+stderr
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  local output got
+  output=$("$@" 2>&1)
+  got=$?
+  if [ "$got" != "$code" ]; then
+    echo "FAIL: $* exits $got, not $code: ${output:0:300}"
+    failed=$((failed + 1))
+  elif ! grep -qE -- "$pattern" <<<"$output"; then
+    echo "FAIL: $* does not tell '$pattern': ${output:0:300}"
+    failed=$((failed + 1))
+  else
+    passed=$((passed + 1))
+  fi
+}
+ok() { # description, test command
+  local what=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else
+    echo "FAIL: $what"
+    failed=$((failed + 1))
+  fi
+}
+
+# help, version, unknown words
+expect 0 "usage: regbench VERB" "$bin" --help
+expect 2 "usage" "$bin"
+expect 2 "nearest is report" "$bin" reprot
+expect 0 "regbench [0-9]" "$bin" --version
+for verb in list describe run check report compare probe data doctor; do
+  expect 0 "usage: regbench $verb" "$bin" $verb --help
+  expect 0 "exit codes" "$bin" $verb --help
+done
+
+# list, describe
+expect 0 "brunn2020/table4" "$bin" list
+expect 0 "cuda/texture-bspline" "$bin" list variants
+expect 2 "cannot list" "$bin" list everything
+expect 0 "8 values|cases at preset" "$bin" describe brunn2020/table4
+expect 2 "nearest is brunn2020/table4" "$bin" describe brunn2020/tabel4
+expect 2 "which experiment" "$bin" describe
+
+# run: usage errors
+expect 2 "which experiment" "$bin" run
+expect 2 "unknown preset" "$bin" run brunn2020/table5 --preset fast
+expect 2 "unknown backend" "$bin" run brunn2020/table5 --backend gpu
+expect 2 "not AXIS=VALUE" "$bin" run brunn2020/table5 --where size
+expect 2 "no axis 'shape'" "$bin" run brunn2020/table5 --where shape=3
+expect 2 "unknown option" "$bin" run brunn2020/table5 --fast
+expect 2 "no experiment" "$bin" run brunn1999
+expect 2 "no descriptor" "$bin" run missing.yaml
+printf 'schema: 1\nschema: 1\n' >twice.yaml
+expect 2 "twice.yaml:2: key 'schema' appears twice" "$bin" run twice.yaml
+
+# a run, its record, its report
+expect 0 "valid.*CPU-LAG" "$bin" run brunn2020/table4 --backend cpu --where size=32 --out out
+record=$(ls out/*/brunn2020/table4/quick.json)
+ok "a record is written" test -s "$record"
+ok "no partial files remain" test -z "$(find out -name '*.partial')"
+expect 0 "Table 4" "$bin" report "$record"
+expect 0 "^\| size" "$bin" report "$record" --format md
+expect 0 "^size,method" "$bin" report "$record" --format csv
+expect 0 "begin.tabular" "$bin" report "$record" --format latex
+expect 2 "unknown format" "$bin" report "$record" --format html
+expect 2 "no record or folder" "$bin" report nothing.json
+expect 0 "table.md" "$bin" report "$record" --format md --write
+echo '{"schema": "other"}' >other.json
+expect 2 "not a regbench record" "$bin" report other.json
+head -c 500 "$record" >torn.json
+expect 2 "torn.json:" "$bin" report torn.json
+if command -v gnuplot >/dev/null; then
+  expect 0 "plots in" "$bin" report "$record" --plots
+  ok "a plot is drawn" test -s "$(dirname "$record")/time.png" -a -s "$(dirname "$record")/time.svg"
+fi
+
+# compare: the same record is never slower; another experiment cannot be compared; nothing in common
+expect 0 "compared: 0 FASTER, 0 SLOWER" "$bin" compare "$record" "$record" --delta 0.5
+"$bin" run brunn2020/section3-2 --backend cpu --out out >/dev/null 2>&1
+expect 7 "experiment differs" "$bin" compare "$record" "$(ls out/*/brunn2020/section3-2/quick.json)"
+expect 2 "no published values" "$bin" compare "$record" published # CPU rows at 32^3: the paper prints none
+expect 2 "not a positive number" "$bin" compare "$record" "$record" --delta x
+expect 2 "two records" "$bin" compare "$record"
+# every time ten times longer: a regression, exit 4
+sed -E 's/"(median|low|high)": ([0-9.e-]+)/"\1": 9\2/; s/("value": )([0-9.e-]+,)/\19\2/' "$record" >slow.json
+expect 4 "SLOWER" "$bin" compare "$record" slow.json
+
+# nothing ran: only CUDA cases where there is no GPU; data set absent
+if ! "$bin" doctor | grep -q "^ok    GPU"; then
+  expect 9 "nothing ran" "$bin" run brunn2020/table5 --backend cuda --where size=32 --out out-cuda
+  expect 0 "unavailable here" "$bin" list variants
+fi
+expect 9 "data set nirep is absent" "$bin" run brunn2020/real-images --backend cpu --where data=nirep --out out-absent
+
+# too large: predicted before anything is allocated, with the bytes
+cat >huge.yaml <<'YAML'
+schema: 1
+paper: test
+name: huge
+title: t
+source: s
+cache: warm
+methods:
+  - {label: A, kind: interp, variant: cpu/omp, basis: linear}
+axes:
+  - {name: size, quick: ["8000"]}
+columns:
+  - {name: e, metric: error_rms, title: e, class: numeric}
+YAML
+expect 9 "needs [0-9]{12,} bytes" "$bin" run huge.yaml --out out-huge
+
+# two runs into one folder: the second is told so
+(flock -x 9 && sleep 3) 9>"$(dirname "$record")/.lock" &
+sleep 0.5
+expect 8 "another regbench run" "$bin" run brunn2020/table4 --backend cpu --where size=32 --out out
+wait
+
+# Ctrl-C keeps what was measured, --resume goes on
+"$bin" run brunn2020/table4 --backend cpu --out out-stop >log 2>&1 &
+pid=$!
+for _ in $(seq 100); do grep -q "2/[0-9]* valid" log && break; sleep 0.05; done
+kill -INT $pid
+wait $pid
+code=$?
+ok "an interrupted run exits 130 (or ended first): $code" test $code = 130 -o $code = 0
+ok "the interrupted record is whole" "$bin" report out-stop
+expect 0 "kept" "$bin" run brunn2020/table4 --backend cpu --out out-stop --resume
+
+# disk full: nothing half-written remains, what was measured stays in the journal's folder
+if [ -w /dev/full ] && mkdir small 2>/dev/null && mount -t tmpfs -o size=16k tmpfs small 2>/dev/null; then
+  expect 8 "cannot write" "$bin" run brunn2020/figure2 --backend cpu --out small
+  ok "no half-written record" test -z "$(find small -name '*.json' -o -name '*.partial')"
+  umount small
+fi
+expect 8 "cannot (make|write)" "$bin" run brunn2020/table5 --backend cpu --where size=32 --out /proc/nowhere
+
+# data
+expect 0 "colin27" "$bin" data list
+expect 2 "nearest is nirep" "$bin" data import nirp .
+expect 2 "no folder" "$bin" data import nirep ./missing
+expect 2 "holds none" "$bin" data import nirep .
+mkdir fake && echo x >fake/na01.nii.gz
+expect 3 "another sha256" "$bin" data import nirep fake
+expect 2 "cannot do" "$bin" data fetch nirep
+expect 3 "absent" "$bin" data verify nirep
+
+# check, probe, doctor
+expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
+ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml
+expect 2 "nearest is interp" "$bin" check intrep
+expect 2 "no variant" "$bin" check --variant cpu/best
+expect 0 "cpu/copy +[0-9.]+ GB/s" "$bin" probe cpu/copy --samples 3
+expect 2 "no variant" "$bin" probe cpu/cpoy
+expect 0 "regbench" "$bin" doctor
+
+echo "$passed passed, $failed failed"
+test $failed = 0

@@ -1,0 +1,104 @@
+/* Descriptors: every error is told with file, line and what was meant; cases expand as described. */
+#include "tests/cmocka_all.h"
+
+#include "experiments/runner/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n"
+#define METHODS "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: linear}\n  - {label: B, kind: copy, variant: cpu/copy}\n"
+#define AXES "axes:\n  - {name: size, quick: [\"8\", \"9x10x11\"], paper: [\"64\"]}\n  - {name: points, quick: [smooth, perturbed]}\n"
+#define COLUMNS "columns:\n  - {name: error, metric: error_rms, title: e, class: numeric}\n"
+
+static void rejected(const char *text, rb_status status, const char *must_tell) {
+  rb_descriptor *d;
+  assert_int_equal(rb_descriptor_parse(text, "x.yaml", &d), status);
+  assert_null(d);
+  if (!strstr(rb_message(), must_tell) || !strstr(rb_message(), "x.yaml")) fail_msg("'%s' does not tell '%s'", rb_message(), must_tell);
+  rb_clear();
+}
+
+static void a_good_one_is_read(void **s) {
+  (void)s;
+  rb_descriptor *d;
+  assert_int_equal(rb_descriptor_parse(HEAD METHODS AXES COLUMNS, "x.yaml", &d), RB_OK);
+  assert_int_equal(d->methods_count, 2);
+  assert_int_equal(strlen(d->sha256), 64);
+  rb_descriptor_free(d);
+}
+
+static void errors_are_told(void **s) {
+  (void)s;
+  rejected(HEAD "colour: red\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:7: unknown key 'colour'");
+  rejected(HEAD "label: misplaced\n" METHODS AXES COLUMNS, RB_EFORMAT, "Unexpected key: label");
+  rejected(HEAD "methodss: 3\n" METHODS AXES COLUMNS, RB_EFORMAT, "did you mean 'methods'");
+  rejected(HEAD "title: again\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:7: key 'title' appears twice");
+  rejected("schema: one\npaper: p\n", RB_EFORMAT, "x.yaml");
+  rejected(HEAD AXES COLUMNS, RB_EFORMAT, "methods");
+  rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numbers}\n", RB_EFORMAT, "line: ");
+  rejected(HEAD METHODS AXES "columns: [\n", RB_EFORMAT, "x.yaml:");
+  rejected("schema: 2\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "schema 2");
+  rejected("schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: tepid\n" METHODS AXES COLUMNS, RB_EFORMAT, "tepid");
+  rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/opm, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "nearest is cpu/omp");
+  rejected(HEAD "methods:\n  - {label: A, kind: intrep, variant: cpu/omp, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "unknown kind");
+  rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: C, relation: \"<=\", factor: 1}\n", RB_EFORMAT, "no method 'C'");
+}
+
+static void a_missing_file_is_told(void **s) {
+  (void)s;
+  rb_descriptor *d;
+  assert_int_equal(rb_descriptor_load("/nonexistent/e.yaml", &d), RB_ENOTFOUND);
+  assert_non_null(strstr(rb_message(), "/nonexistent/e.yaml"));
+  rb_clear();
+}
+
+static void cases_expand(void **s) {
+  (void)s;
+  rb_descriptor *d;
+  rb_case *c;
+  int n;
+  assert_int_equal(rb_descriptor_parse(HEAD METHODS AXES COLUMNS, "x.yaml", &d), RB_OK);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, NULL, 0, &c, &n), RB_OK);
+  assert_int_equal(n, 8); /* 2 sizes x 2 points x 2 methods */
+  assert_string_equal(c[0].id, "A size=8 points=smooth");
+  assert_string_equal(c[7].id, "B size=9x10x11 points=perturbed");
+  assert_int_equal(c[7].grid.n[1], 10);
+  free(c);
+  rb_filter f[] = {{"size", "8"}, {"method", "B"}};
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, f, 2, &c, &n), RB_OK);
+  assert_int_equal(n, 2);
+  free(c);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_PAPER, RB_CUDA, NULL, 0, &c, &n), RB_OK);
+  assert_int_equal(n, 0);
+  free(c);
+  rb_filter bad = {"size", "80"}, worse = {"shape", "8"};
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, &bad, 1, &c, &n), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "nearest is 8"));
+  rb_clear();
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, &worse, 1, &c, &n), RB_EINVAL);
+  rb_clear();
+  rb_descriptor_free(d);
+}
+
+static void sizes_are_checked(void **s) {
+  (void)s;
+  rb_grid g;
+  assert_int_equal(rb_size_parse("64", &g), RB_OK);
+  assert_int_equal(rb_size_parse("3x4x5", &g), RB_OK);
+  assert_int_equal(g.n[2], 5);
+  static const char *const bad[] = {"", "0", "-3", "3x4", "3x4x5x6", "64k", "2000000"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(rb_size_parse(bad[i], &g), RB_EINVAL);
+    rb_clear();
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told),   cmocka_unit_test(a_missing_file_is_told),
+      cmocka_unit_test(cases_expand),       cmocka_unit_test(sizes_are_checked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

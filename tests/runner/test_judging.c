@@ -1,0 +1,152 @@
+/* Statistics, verdicts, comparisons, CSV: against values worked out by hand. */
+#include "tests/cmocka_all.h"
+
+#include "experiments/runner/compare.h"
+#include "experiments/runner/measure.h"
+#include "experiments/runner/record.h"
+#include "experiments/runner/table.h"
+#include "experiments/runner/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+static void medians_and_intervals(void **s) {
+  (void)s;
+  double m, lo, hi, nine[9] = {9, 1, 8, 2, 7, 3, 6, 4, 5}, one[1] = {3};
+  rb_order_statistics(nine, 9, &m, &lo, &hi);
+  assert_true(m == 5 && lo == 1 && hi == 9 && nine[0] == 9); /* ranks 4.5 -+ 2.94: 1 and 9; input untouched */
+  rb_order_statistics(one, 1, &m, &lo, &hi);
+  assert_true(m == 3 && lo == 3 && hi == 3);
+  double hundred[100];
+  for (int i = 0; i < 100; i++) hundred[i] = 100 - i;
+  rb_order_statistics(hundred, 100, &m, &lo, &hi);
+  assert_true(m == 50.5 && lo == 40 && hi == 61);
+}
+
+static void printed_units(void **s) {
+  (void)s;
+  assert_true(fabs(rb_printed_unit("9.9e-3") - 1e-4) < 1e-12);
+  assert_true(fabs(rb_printed_unit("2.75") - 0.01) < 1e-12);
+  assert_true(rb_printed_unit("221") == 1);
+  assert_true(rb_printed_unit("570e9") == 1e9);
+}
+
+static void comparisons(void **s) {
+  (void)s;
+  const double a[3] = {1, 0.99, 1.01};
+  const double same[3] = {1.01, 1.0, 1.02}, slow[3] = {1.2, 1.19, 1.21}, fast[3] = {0.5, 0.49, 0.51}, vague[3] = {1.05, 0.9, 1.3};
+  double r[3];
+  assert_int_equal(rb_compare_times(a, same, 0.05, r), RB_SAME);
+  assert_int_equal(rb_compare_times(a, slow, 0.05, r), RB_SLOWER);
+  assert_true(fabs(r[0] - 1.2) < 1e-12 && r[1] < r[0] && r[2] > r[0]);
+  assert_int_equal(rb_compare_times(a, fast, 0.05, r), RB_FASTER);
+  assert_int_equal(rb_compare_times(a, vague, 0.05, r), RB_AMBIGUOUS);
+}
+
+static const char descriptor[] =
+    "schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n"
+    "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: linear}\n  - {label: B, kind: interp, variant: cpu/ref, basis: linear}\n"
+    "axes:\n  - {name: size, quick: [\"64\", \"128\"]}\n"
+    "columns:\n  - {name: error, metric: error_rms, title: e, class: numeric}\n  - {name: t, metric: time, title: t, class: hardware}\n"
+    "claims:\n"
+    "  - {id: c1, text: x, metric: time, left: A, right: B, relation: \"<=\", factor: 0.5}\n"
+    "  - {id: c2, text: x, metric: time, left: A, right: B, relation: \">=\", factor: 1, axis: size, values: [\"64\"]}\n"
+    "  - {id: c3, text: x, metric: error_rms, left: A, right: \"0.01\", relation: \"<=\", factor: 1, axis: size, values: [\"256\"]}\n";
+static const char published[] = "# a comment\nmachine,size,method,error,t\nOld GPU,64,A,9.9e-3,1e-3\nOld GPU,128,A,7.2e-4,\nHere,64,B,2.6e-2,2e-3\n";
+
+static json_t *a_case(const char *method, const char *size, double error, double time) {
+  char id[64];
+  snprintf(id, sizeof id, "%s size=%s", method, size);
+  return json_pack("{s:s,s:s,s:{s:s},s:s,s:s,s:s,s:{s:{s:f,s:s},s:{s:f,s:s}},s:{s:f,s:f}}", "id", id, "method", method, "axes", "size", size, "kind",
+                   "interp", "status", "valid", "source", "", "metrics", "error_rms", "value", error, "unit", "1", "time", "value", time, "unit", "s",
+                   "timing", "low", time, "high", time);
+}
+
+static json_t *a_record(void) {
+  return json_pack("{s:s,s:s,s:s,s:s,s:{s:s},s:{s:s},s:[o,o,o,o]}", "schema", "regbench-record", "schema_version", "1.0.0", "descriptor", descriptor,
+                   "published", published, "machine", "name", "Here", "experiment", "name", "n", "cases", a_case("A", "64", 9.82e-3, 1e-3),
+                   a_case("B", "64", 2.75e-2, 2.0004e-3), a_case("A", "128", 8e-4, 1e-3), a_case("B", "128", 1e-3, 1.5e-3));
+}
+
+static void cells(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  rb_judged j;
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
+  const json_t *cases = json_object_get(r, "cases");
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), error), RB_REPRODUCED);  /* 9.82e-3 against 9.9e-3 +- 1e-4 */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), error), RB_DIFFERS);     /* 2.75e-2 against 2.6e-2 +- 1e-3 */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 2), error), RB_DIFFERS);
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 3), error), RB_NO_VERDICT);
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), time), RB_NOT_COMPARABLE); /* another machine */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time), RB_REPRODUCED);     /* its own */
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
+static void claims(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  rb_judged j;
+  char why[256];
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[0], why, sizeof why), RB_FAILS); /* 128: 0.67 > 0.5 */
+  assert_non_null(strstr(why, "128"));
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[1], why, sizeof why), RB_FAILS);
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[2], why, sizeof why), RB_NOT_JUDGED);
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
+static void published_values_are_a_machine(void **s) {
+  (void)s;
+  json_t *r = a_record(), *p = rb_published_record(r, "test");
+  assert_non_null(p);
+  assert_int_equal(json_array_size(json_object_get(p, "cases")), 3);
+  assert_true(rb_json_metric(json_array_get(json_object_get(p, "cases"), 0), "time") == 1e-3);
+  json_decref(p);
+  json_decref(r);
+}
+
+static void incomparable_fields_are_named(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  const json_t *cases = json_object_get(r, "cases");
+  assert_null(rb_incomparable_field(r, json_array_get(cases, 0), r, json_array_get(cases, 0)));
+  assert_string_equal(rb_incomparable_field(r, json_array_get(cases, 0), r, json_array_get(cases, 2)), "axes");
+  json_decref(r);
+}
+
+static void csv_rows_must_fit(void **s) {
+  (void)s;
+  rb_csv c;
+  assert_int_equal(rb_csv_parse("a,b\n1,2\n3\n", "f.csv", &c), RB_EFORMAT);
+  assert_non_null(strstr(rb_message(), "f.csv:3"));
+  rb_clear();
+  assert_int_equal(rb_csv_parse("a,b\n1,\n", "f.csv", &c), RB_OK);
+  assert_string_equal(rb_csv_at(&c, 1, 1), "");
+  assert_int_equal(rb_csv_column(&c, "b"), 1);
+  assert_int_equal(rb_csv_column(&c, "z"), -1);
+  rb_csv_free(&c);
+}
+
+static void human_units(void **s) {
+  (void)s;
+  char t[32];
+  rb_human(1.234e-4, "s", t, sizeof t);
+  assert_string_equal(t, "123.4 us");
+  rb_human(4.07e12, "B/s", t, sizeof t);
+  assert_string_equal(t, "4.07 TB/s");
+  rb_human(NAN, "s", t, sizeof t);
+  assert_string_equal(t, "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
+      cmocka_unit_test(cells),                 cmocka_unit_test(claims),            cmocka_unit_test(published_values_are_a_machine),
+      cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

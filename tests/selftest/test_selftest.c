@@ -1,0 +1,108 @@
+/* Breaks kernels on purpose and demands that check and run notice: a check that cannot fail proves nothing.
+ *
+ * Each saboteur wraps a correct variant and spoils its output in one way that real kernels fail. */
+#include "tests/cmocka_all.h"
+
+#include "experiments/runner/check.h"
+#include "kernels/derivative/derivative.h"
+#include "kernels/interp/interp.h"
+#include "kernels/spectral/spectral.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum { HONEST, ONE_VALUE, NOT_A_NUMBER, UNWRITTEN_TAIL, SHIFTED, SCALED, SMALL_BIAS } crime;
+static crime now;
+
+static void spoil(rb_dtype t, void *out, int64_t n) {
+  if (n < 8) return;
+  switch (now) {
+    case HONEST: break;
+    case ONE_VALUE: rb_check_set(t, out, n / 2, rb_check_at(t, out, n / 2) + 0.1); break;
+    case NOT_A_NUMBER: rb_check_set(t, out, n / 3, NAN); break;
+    case UNWRITTEN_TAIL: memset((char *)out + (size_t)(n - 2) * rb_dtype_size(t), 0xFF, 2 * rb_dtype_size(t)); break;
+    case SHIFTED:
+      for (int64_t i = n - 1; i > 0; i--) rb_check_set(t, out, i, rb_check_at(t, out, i - 1));
+      break;
+    case SCALED:
+      for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, 1.01 * rb_check_at(t, out, i));
+      break;
+    case SMALL_BIAS: /* a hundred times the rounding of float32 */
+      for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, rb_check_at(t, out, i) + 1e-4 * (1 + fabs(rb_check_at(t, out, i))));
+      break;
+  }
+}
+
+extern const rb_interp_ops rb_interp_omp;
+extern const rb_derivative_ops rb_derivative_omp;
+extern const rb_spectral_ops rb_spectral_fftw;
+
+static rb_status interp_eval(rb_interp_plan *p, int64_t np, const void *x, void *out) {
+  rb_status st = rb_interp_omp.eval(p, np, x, out);
+  spoil(p->desc.dtype, out, np * p->desc.components);
+  return st;
+}
+static rb_status derivative_gradient(rb_derivative_plan *p, const void *f, void *g) {
+  rb_status st = rb_derivative_omp.gradient(p, f, g);
+  spoil(p->desc.dtype, g, 3 * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status spectral_apply(rb_spectral_plan *p, const rb_spectral_op *op, const void *in, void *out) {
+  rb_status st = rb_spectral_fftw.apply(p, op, in, out);
+  spoil(p->desc.dtype, out, rb_grid_points(p->desc.grid) * p->desc.components);
+  return st;
+}
+
+static int failures(const rb_family *family, void (*check)(rb_checker *), const void *ops) {
+  const rb_variant v = {"cpu/saboteur", "", "", RB_CPU, ops};
+  rb_checker c = {.variant = &v, .family = family};
+  check(&c);
+  assert_true(c.passed + c.failed > 20);
+  return c.failed;
+}
+
+static void every_crime_is_noticed(const rb_family *family, void (*check)(rb_checker *), const void *ops) {
+  now = HONEST;
+  assert_int_equal(failures(family, check, ops), 0);
+  for (now = ONE_VALUE; now <= SMALL_BIAS; now++) assert_true(failures(family, check, ops) > 0);
+}
+
+static void interp_crimes(void **s) {
+  (void)s;
+  rb_interp_ops ops = rb_interp_omp;
+  ops.eval = interp_eval;
+  every_crime_is_noticed(&rb_interp_family, rb_check_interp, &ops);
+}
+static void derivative_crimes(void **s) {
+  (void)s;
+  rb_derivative_ops ops = rb_derivative_omp;
+  ops.gradient = derivative_gradient;
+  every_crime_is_noticed(&rb_derivative_family, rb_check_derivative, &ops);
+}
+static void spectral_crimes(void **s) {
+  (void)s;
+  rb_spectral_ops ops = rb_spectral_fftw;
+  ops.apply = spectral_apply;
+  every_crime_is_noticed(&rb_spectral_family, rb_check_spectral, &ops);
+}
+
+/* A value that is no number must fail, whatever the limit. */
+static void a_nan_never_passes(void **s) {
+  (void)s;
+  const rb_variant v = {"cpu/none", "", "", RB_CPU, NULL};
+  rb_checker c = {.variant = &v, .family = &rb_interp_family};
+  rb_check_value(&c, NAN, INFINITY, "nan");
+  assert_int_equal(c.failed, 1);
+  float a[3] = {1, NAN, 3}, b[3] = {1, 2, 3};
+  assert_true(isnan(rb_check_distance(RB_F32, a, b, 3)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(interp_crimes),
+      cmocka_unit_test(derivative_crimes),
+      cmocka_unit_test(spectral_crimes),
+      cmocka_unit_test(a_nan_never_passes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
