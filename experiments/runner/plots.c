@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A table's published series is drawn only where the CSV's axes are the plot's own. */
+/* Published points belong to the methods that the paper lists, not to rows that borrow their values. */
 static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c) {
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (j->descriptor->methods[m].published_as && strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
   const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
   return printed ? strtod(printed, NULL) : NAN;
 }
@@ -44,6 +46,10 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
 static void quoted(FILE *f, const char *s) {
   fputc('"', f);
   for (; *s; s++) {
+    if (*s == '\n') {
+      fputs("\\n", f);
+      continue;
+    }
     if (*s == '"' || *s == '\\') fputc('\\', f);
     fputc(*s, f);
   }
@@ -72,14 +78,14 @@ static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_p
   const rb_descriptor *d = j->descriptor;
   const char *panel[32];
   int panels = panels_of(j, p, panel), block = 0, drawn = 0;
-  if (panels > 1) fprintf(script, "set multiplot layout 1,%d title TITLE font ',15'\n", panels);
-  else fprintf(script, "set title TITLE font ',15'\n");
+  if (panels > 1) fprintf(script, "set multiplot layout 1,%d title TITLE font ',13'\n", panels);
+  else fprintf(script, "set title TITLE font ',13'\n");
   fprintf(script, "set xlabel ");
   quoted(script, p->x_label ? p->x_label : p->x);
   fprintf(script, "\nset ylabel ");
   quoted(script, p->y_label ? p->y_label : p->y);
   fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
-  fprintf(script, "set key %s\n", panels > 1 ? "bottom right font ',9'" : "outside right font ',10'");
+  fprintf(script, "set key %s\n", panels > 1 ? "top left font ',9'" : "outside right font ',10'");
   for (int q = 0; q < panels; q++) {
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
     int first = 1;
@@ -118,7 +124,7 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   json_t *c;
   int block = 0;
   if (!(bandwidth > 0) || !(peak > 0)) return 0;
-  fprintf(script, "set title TITLE font ',15'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-4*%g:2*%g]\n", peak, peak);
+  fprintf(script, "set title TITLE font ',13'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-3*%g:2*%g]\n", peak, peak);
   fprintf(script, "set xlabel 'intensity in FLOP/B'\nset ylabel 'FLOP/s'\nset format y '10^{%%L}'\nset key outside right font ',10'\n");
   fprintf(script, "plot (x*%g < %g ? x*%g : %g) with lines lw 2 lc rgb '#333333' title 'copy %.3g TB/s, FMA %.3g TFLOP/s'", bandwidth, peak, bandwidth,
           peak, 1e-12 * bandwidth, 1e-12 * peak);
@@ -175,7 +181,7 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   int panels = p->panel ? 3 : 1;
   fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
   char title[512];
-  snprintf(title, sizeof title, "%s: %s", p->title, machine);
+  snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", machine);
   quoted(script, title);
   fprintf(script, "\ncd '%s'\nload '%s'\n", folder, style);
   for (int k = 0; k < 2; k++)
