@@ -115,7 +115,8 @@ static const char report_help[] =
     "Tables from records alone, published values beside ours, a verdict for every cell and claim. Default: results/.\n\n"
     "  --format text|md|csv|latex   (default text)\n"
     "  --plots                      draw figures (SVG, PNG) beside each record; needs gnuplot\n"
-    "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout\n\n"
+    "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout\n"
+    "  --published DIR              write the paper's values as records of the paper's machine below DIR, for 'compare'\n\n"
     "Numeric cells: REPRODUCED or DIFFERS. Times and bandwidths of another machine are not comparable: their cell shows how\n"
     "many times faster ours is and the share of this machine's measured copy bandwidth. Cells whose code has changed since\n"
     "they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 5 a cell differs or a claim fails, 9 no records\n";
@@ -127,6 +128,9 @@ int rb_cmd_report(int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
     if ((value = rb_option(argc, argv, &i, "--format"))) {
       if (rb_format_parse(value, &o.format) != RB_OK) return rb_usage("report", "%s", rb_message());
+    } else if ((value = rb_option(argc, argv, &i, "--published"))) {
+      if (!*value) return rb_usage("report", "--published needs a folder");
+      o.published = value;
     } else if (strcmp(argv[i], "--plots") == 0) {
       o.plots = 1;
     } else if (strcmp(argv[i], "--write") == 0) {

@@ -41,9 +41,7 @@ void rb_machine_name(char *out, int size) {
   snprintf(out, (size_t)size, "%.180s, %ld cores", cpu, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-void rb_machine_slug(char *out, int size) {
-  char name[300];
-  rb_machine_name(name, sizeof name);
+void rb_slug(const char *name, char *out, int size) {
   int n = 0;
   for (const char *s = name; *s && n < size - 1; s++) {
     if (strncmp(s, "(R)", 3) == 0 || strncmp(s, "(TM)", 4) == 0) {
@@ -57,6 +55,12 @@ void rb_machine_slug(char *out, int size) {
   }
   while (n > 0 && out[n - 1] == '-') n--;
   out[n] = '\0';
+}
+
+void rb_machine_slug(char *out, int size) {
+  char name[300];
+  rb_machine_name(name, sizeof name);
+  rb_slug(name, out, size);
 }
 
 json_t *rb_clocks_now(void) {

@@ -10,6 +10,8 @@ json_t *rb_environment(void);
 json_t *rb_clocks_now(void);
 /* Folder name for this machine's records: "nvidia-h200", else the processor: "intel-xeon-processor-2core". */
 void rb_machine_slug(char *out, int size);
+/* "Intel(R) Xeon(R)" -> "intel-xeon": lower case, dashes, no (R). */
+void rb_slug(const char *name, char *out, int size);
 void rb_machine_name(char *out, int size);
 /* JSON number, or null for NaN and infinities. */
 json_t *rb_json_number(double v);

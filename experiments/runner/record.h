@@ -27,6 +27,8 @@ rb_status rb_journal_read(const rb_record_place *place, const json_t *header, js
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. */
 rb_status rb_record_write(const rb_record_place *place, const json_t *record);
 void rb_record_close(rb_record_place *place);
+/* Close, and drop the journal: for records that were not measured here. */
+void rb_record_discard_journal(rb_record_place *place);
 /* Any file, atomically. */
 rb_status rb_write_atomically(const char *path, const char *text, size_t length);
 

@@ -1,6 +1,8 @@
 #include "experiments/runner/report.h"
 
 #include "datasets/manifest.h"
+#include "experiments/runner/compare.h"
+#include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
 
@@ -210,6 +212,30 @@ int rb_records_list(const char *root, char out[][4096], int most) {
   return count;
 }
 
+/* The paper's machine beside ours: <folder>/<machine>/<paper>/<experiment>/published.json. */
+static rb_status write_published(const json_t *record, const rb_judged *j, const char *path, const char *folder) {
+  rb_status st = RB_OK;
+  char slug[320], name[4300], *text = NULL;
+  rb_record_place place;
+  json_t *published = rb_published_record(record, path);
+  if (!published) {
+    rb_clear(); /* a table without printed values */
+    return RB_OK;
+  }
+  rb_slug(rb_json_text(json_object_get(published, "machine"), "name", "published"), slug, sizeof slug);
+  RB_TRY(rb_record_open(&place, folder, slug, j->descriptor, RB_PRESET_PAPER, 0));
+  RB_TRY(rb_path(name, sizeof name, "%s/published.json", place.folder));
+  text = json_dumps(published, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+  rb_record_discard_journal(&place);
+  RB_CHECK(text, RB_ENOMEM, "host memory");
+  RB_TRY(rb_write_atomically(name, text, strlen(text)));
+  fprintf(stderr, "%s\n", name);
+done:
+  free(text);
+  json_decref(published);
+  return st;
+}
+
 static rb_status report_one(const char *path, const rb_report_options *o, summary *s) {
   rb_status st = RB_OK;
   json_t *record = NULL;
@@ -223,7 +249,9 @@ static rb_status report_one(const char *path, const rb_report_options *o, summar
   char *slash = strrchr(folder, '/');
   if (slash) *slash = '\0';
   else RB_TRY(rb_path(folder, sizeof folder, "."));
-  if (o->write) {
+  if (o->published) {
+    RB_TRY(write_published(record, &j, path, o->published));
+  } else if (o->write) {
     FILE *memory = open_memstream(&text, &length);
     RB_CHECK(memory, RB_ENOMEM, "host memory");
     st = print_record(&j, o->format, memory, s);

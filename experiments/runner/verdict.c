@@ -77,6 +77,7 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   const char *machine = "", *printed = rb_published_value(j, c, column->name, &machine);
   double mine = rb_json_metric(c, column->metric);
   if (!printed || mine != mine || column->class == RB_INFO) return RB_NO_VERDICT;
+  if (strcmp(rb_json_text(j->record, "preset", ""), "published") == 0) return RB_NO_VERDICT; /* the printed values themselves */
   const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
   if (column->class == RB_HARDWARE && strcmp(own, machine) != 0) return RB_NOT_COMPARABLE;
   double value = strtod(printed, NULL), allowed = rb_printed_unit(printed);
