@@ -107,39 +107,6 @@ static void hook(void *context, int done, int most, double median) {
   rb_progress_phase(context, text);
 }
 
-static void add_counters(run_state *s, const rb_case *c, json_t *j, const rb_outcome *o) {
-  rb_counters k;
-  json_t *metrics = json_object_get(j, "metrics");
-  double points = (double)rb_grid_points(c->grid);
-  if (rb_counters_measure(c, s->path, s->options->preset, &k) != RB_OK) {
-    json_object_set_new(j, "counters", json_pack("{s:s}", "unavailable", rb_message()));
-    rb_clear();
-  } else {
-    json_object_set_new(j, "counters", json_pack("{s:s,s:f,s:f,s:f}", "how", k.how, "flops", k.flops, "dram_bytes", k.dram_bytes, "l2_bytes", k.l2_bytes));
-    const struct {
-      const char *name, *unit, *formula;
-      double value;
-    } rows[] = {{"counter_gflop", "GFLOP", "1e-9 (fadd + fmul + 2 ffma) of one run", 1e-9 * k.flops},
-                {"counter_gbyte", "GB", "1e-9 bytes read from and written to device memory", 1e-9 * k.dram_bytes},
-                {"counter_l2_gbyte", "GB", "1e-9 bytes through L2", 1e-9 * k.l2_bytes},
-                {"counter_intensity", "FLOP/B", "counter_gflop / counter_gbyte", k.flops / k.dram_bytes}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-      json_object_set_new(metrics, rows[i].name,
-                          json_pack("{s:o,s:s,s:s}", "value", rb_json_number(rows[i].value), "unit", rows[i].unit, "formula", rows[i].formula));
-  }
-  const struct {
-    const char *name, *formula;
-    double value;
-  } analytic[] = {{"analytic_flops", "work.paper_flops / points", o->paper_flops / points},
-                  {"analytic_bytes", "work.paper_bytes / points", o->paper_bytes / points},
-                  {"analytic_intensity", "paper_flops / paper_bytes", o->paper_flops / o->paper_bytes},
-                  {"model_intensity", "work.flops / work.bytes", o->flops / o->bytes}};
-  for (size_t i = 0; i < sizeof analytic / sizeof *analytic; i++)
-    if (isfinite(analytic[i].value) && analytic[i].value > 0)
-      json_object_set_new(metrics, analytic[i].name,
-                          json_pack("{s:f,s:s,s:s}", "value", analytic[i].value, "unit", "1", "formula", analytic[i].formula));
-}
-
 /* set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
 static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   rb_status st = RB_OK;
@@ -181,10 +148,8 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   if (valid) {
     rb_case_json_timing(*out, &timing, &last, copy_roof(b->kind), rotations);
     if (s->d->counters) {
-      w->teardown(state); /* the child needs the memory */
-      state = NULL;
       rb_progress_phase(&s->progress, "counters");
-      add_counters(s, c, *out, &last);
+      rb_counters_add(*out, c, &last, w, &state, s->path, s->options->preset);
     }
   }
   json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)rb_memory_peak(b->kind)));
