@@ -180,12 +180,13 @@ static rb_status copy_file(const char *from, const char *to) {
   char block[1 << 16], partial[PATH_MAX + 16];
   size_t got;
   FILE *in = fopen(from, "rb"), *out = NULL;
-  RB_CHECK(in, RB_ENOTFOUND, "cannot open %s: %s", from, strerror(errno));
   snprintf(partial, sizeof partial, "%s.partial", to);
+  RB_CHECK(in, RB_ENOTFOUND, "cannot open %s: %s", from, strerror(errno));
   out = fopen(partial, "wb");
   RB_CHECK(out, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   while ((got = fread(block, 1, sizeof block, in)) > 0)
     RB_CHECK(fwrite(block, 1, got, out) == got, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  RB_CHECK(!ferror(in), RB_EIO, "cannot read %s: %s", from, strerror(errno));
   int closed = fclose(out);
   out = NULL;
   RB_CHECK(closed == 0 && rename(partial, to) == 0, RB_EIO, "cannot write %s: %s", to, strerror(errno));
@@ -201,7 +202,6 @@ rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copi
   rb_status st = RB_OK;
   char from[PATH_MAX], to[PATH_MAX], root[PATH_MAX + 128], sum[65];
   *copied = 0;
-  RB_CHECK(!m->path, RB_EINVAL, "data set %s comes with Debian's package %s: apt-get install %s", m->name, m->package, m->package);
   struct stat info;
   RB_CHECK(stat(folder, &info) == 0 && S_ISDIR(info.st_mode), RB_ENOTFOUND, "no folder %s", folder);
   char base[PATH_MAX];

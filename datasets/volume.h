@@ -13,7 +13,7 @@ typedef struct {
   void *header;      /* the nifti_image, for writing with the same geometry */
 } rb_volume;
 
-/* RB_ENOTFOUND: no such file; RB_EFORMAT: not NIfTI, truncated, damaged gzip, not 3D, no or negative
+/* RB_ENOTFOUND: no such file; RB_EFORMAT: not NIfTI, truncated, damaged gzip, not 3D, zero or infinite
  * spacing, NaN or Inf voxels (their count and the first position are told); RB_ENOMEM. */
 rb_status rb_volume_read(const char *path, rb_volume *out);
 /* float32 with `like`'s geometry (or 1 mm and the identity when NULL). data has `grid` points. RB_EIO. */

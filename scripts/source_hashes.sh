@@ -12,7 +12,9 @@ hash() { # of the contents and names of the files that exist among the arguments
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
   for family in interp derivative spectral probe; do
-    shared="kernels/base/grid.h kernels/$family/$family.h kernels/$family/$family.c"
+    # the contract, the inputs, and how workloads run and judge them
+    shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/$family.c datasets/phantom.c datasets/resample.c
+      experiments/runner/inputs.c experiments/runner/workload*.c experiments/runner/measure.c"
     spectral=""
     [ $family = derivative ] && spectral="cpu_ref/spectral/fft_fftw.h cpu_ref/spectral/fft_fftw.c"
     cuda_spectral=""

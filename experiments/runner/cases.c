@@ -119,6 +119,7 @@ rb_status rb_experiments_find(const char *argument, char out[][4096], int most, 
   struct stat info;
   size_t n = strlen(argument);
   *count = 0;
+  RB_CHECK(most > 0, RB_EINVAL, "too many experiments at once");
   if (n > 5 && strcmp(argument + n - 5, ".yaml") == 0) {
     RB_CHECK(access(argument, R_OK) == 0, RB_ENOTFOUND, "no descriptor %s", argument);
     snprintf(out[0], 4096, "%s", argument);
@@ -129,6 +130,7 @@ rb_status rb_experiments_find(const char *argument, char out[][4096], int most, 
   snprintf(path, sizeof path, "%s/experiments/%s", home, argument);
   if (strcmp(argument, "runner") != 0 && !strchr(argument, '/') && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
     *count = list_folder(path, out, most, 0);
+    RB_CHECK(*count < most, RB_EINVAL, "too many experiments at once");
     RB_CHECK(*count, RB_ENOTFOUND, "no descriptors in %s", path);
     return RB_OK;
   }

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const rb_grid rb_check_grids[] = {{{1, 1, 1}},   {{2, 2, 2}},    {{1, 6, 9}},    {{3, 5, 7}},   {{8, 8, 8}},
                                   {{7, 9, 8}},   {{15, 17, 16}}, {{13, 8, 20}},  {{4, 31, 12}}, {{33, 5, 36}},
@@ -47,10 +46,26 @@ void rb_check_roll(rb_dtype t, rb_grid g, const void *f, const int shift[3], voi
       }
 }
 
+static void xml(FILE *f, const char *s) {
+  for (; *s; s++) switch (*s) {
+      case '&': fputs("&amp;", f); break;
+      case '<': fputs("&lt;", f); break;
+      case '>': fputs("&gt;", f); break;
+      case '"': fputs("&quot;", f); break;
+      default: fputc(*s, f);
+    }
+}
+
 static void report(rb_checker *c, const char *name, const char *failure) {
   if (c->junit_cases) {
-    fprintf(c->junit_cases, "    <testcase classname=\"%s.%s\" name=\"%s\">", c->family->name, c->variant->name, name);
-    if (failure) fprintf(c->junit_cases, "<failure message=\"%s\"/>", failure);
+    fprintf(c->junit_cases, "    <testcase classname=\"%s.%s\" name=\"", c->family->name, c->variant->name);
+    xml(c->junit_cases, name);
+    fputs("\">", c->junit_cases);
+    if (failure) {
+      fputs("<failure message=\"", c->junit_cases);
+      xml(c->junit_cases, failure);
+      fputs("\"/>", c->junit_cases);
+    }
     fprintf(c->junit_cases, "</testcase>\n");
   }
   if (failure)
@@ -118,18 +133,27 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
     double v, worst = 0;
     for (long long i = 0; i < count; i++) {
       if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
-      if (mine && !(fabs(v - (double)values[i]) <= worst)) worst = fabs(v - (double)values[i]);
+      double e = fabs(v - (double)values[i]);
+      if (mine && worst == worst && !(e <= worst)) worst = e; /* a NaN stays */
     }
-    if (mine) rb_check_value(c, worst, limit, "golden %s", name);
+    if (mine) {
+      rb_check_value(c, worst, limit, "golden %s", name);
+      c->golden_matched++;
+    }
   }
   if (f) fclose(f);
 }
 
-static int has_golden(const rb_checker *c) {
-  char path[1024];
-  struct stat info;
+/* Cases in the variant's golden file; -1 when there is none. */
+static int golden_count(const rb_checker *c) {
+  char path[1024], word[128];
+  int count = 0;
   golden_path(c, c->golden, path, sizeof path);
-  return stat(path, &info) == 0;
+  FILE *f = fopen(path, "r");
+  if (!f) return -1;
+  while (fscanf(f, "%127s", word) == 1) count += strcmp(word, "case") == 0;
+  fclose(f);
+  return count;
 }
 
 static void golden_checks(rb_checker *c) {
@@ -169,8 +193,12 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
     rb_clear();
     c->skipped++;
   }
-  if (c->variant->backend == RB_CUDA && !o->record && c->golden && has_golden(c)) {
+  if (c->variant->backend == RB_CUDA && c->family != &rb_probe_family && !o->record && c->golden) {
+    int recorded = golden_count(c);
+    c->golden_matched = 0;
     golden_checks(c);
+    /* a missing or renamed recording must not pass for an agreeing one */
+    rb_check_value(c, recorded > 0 && c->golden_matched == recorded ? 0 : 1, 0, "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
     if (st != RB_OK) snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output");
   }
   printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
@@ -178,19 +206,19 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   fflush(stdout);
 }
 
-static void write_junit(const char *path, FILE *cases, const rb_checker *c) {
+static int write_junit(const char *path, FILE *cases, const rb_checker *c) {
   FILE *f = fopen(path, "w");
   char line[2048];
   if (!f) {
     fprintf(stderr, "regbench check: cannot write %s\n", path);
-    return;
+    return 0;
   }
-  fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\" skipped=\"0\">\n",
+  fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\">\n",
           c->passed + c->failed, c->failed);
   rewind(cases);
   while (fgets(line, sizeof line, cases)) fputs(line, f);
   fprintf(f, "  </testsuite>\n</testsuites>\n");
-  fclose(f);
+  return fclose(f) == 0;
 }
 
 static int wanted(const rb_check_options *o, const char *family) {
@@ -216,10 +244,16 @@ int rb_check_run(const rb_check_options *o) {
     printf("FAIL  %d guard bands around arrays were overwritten\n", rb_guard_violations());
     c.failed++;
   }
+  for (int b = RB_CPU; b < RB_BACKENDS; b++)
+    if (rb_memory_live((rb_backend_kind)b)) {
+      printf("FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b), b == RB_CPU ? "cpu" : "cuda");
+      c.failed++;
+    }
   printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
   if (c.junit_cases) {
-    write_junit(o->junit, c.junit_cases, &c);
+    int written = write_junit(o->junit, c.junit_cases, &c);
     fclose(c.junit_cases);
+    if (!written) return RB_EXIT_INTERNAL;
   }
   return c.failed ? RB_EXIT_INVALID : c.passed ? RB_EXIT_OK : RB_EXIT_NOTHING;
 }

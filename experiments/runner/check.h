@@ -15,6 +15,7 @@ typedef struct rb_checker {
   FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
   int verbose;
   int passed, failed, skipped;
+  int golden_matched; /* cases of the golden file that were compared */
 } rb_checker;
 
 /* One check of the variant under test. Passes when value <= limit (a NaN fails); prints failures. */
@@ -22,8 +23,9 @@ void rb_check_value(rb_checker *c, double value, double limit, const char *forma
 /* Turns a status into a failed check; RB_EUNSUPPORTED into a skip. True when st is RB_OK. */
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Compare values with what this variant gave on a GPU host, within the limit stored there; a case that is
- * not in its file is not compared. When recording, store values and limit instead. */
+/* Compare values with what this variant gave on a GPU host, within the limit stored there; a case that is not in
+ * its file is not compared, but every case of the file must be (the driver counts). When recording, store values
+ * and limit instead. */
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
 
 /* All checks of the variant under test; expects it to be available. */

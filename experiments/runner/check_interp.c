@@ -146,6 +146,26 @@ static void order(rb_checker *c, const rb_interp_desc *d) {
                  rb_dtype_name(d->dtype));
 }
 
+/* Points that are NaN or far away must not disturb the others, nor read outside the field (memcheck watches). */
+static void wild_points(rb_checker *c, const rb_interp_desc *d) {
+  enum { N = 16 * 12 * 20 };
+  static float f[N], x[3 * N], calm[N], wild[N];
+  const float odd[4] = {NAN, 1e12f, -1e12f, INFINITY};
+  double worst = 0;
+  rb_check_random(RB_F32, f, N, 91);
+  scatter(d, N, x, 0);
+  if (!rb_check_status(c, rb_host_interp(c->variant, d, f, N, x, calm), "wild points")) return;
+  for (int i = 0; i < 40; i++) x[(i * 289) % (3 * N)] = odd[i % 4];
+  if (!rb_check_status(c, rb_host_interp(c->variant, d, f, N, x, wild), "wild points")) return;
+  for (int p = 0; p < N; p++) {
+    int finite = 1;
+    for (int a = 0; a < 3; a++) finite = finite && isfinite(x[a * N + p]) && fabsf(x[a * N + p]) < 1e11f;
+    double e = finite ? fabs((double)wild[p] - (double)calm[p]) : 0;
+    if (worst == worst && !(e <= worst)) worst = e;
+  }
+  rb_check_value(c, worst, rb_interp_tolerance(c->variant, d, 1), "NaN and far points beside others %s", rb_interp_basis_name(d->basis));
+}
+
 static int supported(const rb_variant *v, const rb_interp_desc *d) {
   const rb_interp_ops *ops = v->ops;
   int ok = (d->basis != RB_BSPLINE || d->boundary == RB_PERIODIC) && ops->supports(d) == RB_OK;
@@ -170,6 +190,7 @@ void rb_check_interp(rb_checker *c) {
       shift_and_linearity(c, &d);
       polynomial(c, d);
       order(c, &d);
+      if (c->variant->backend == RB_CUDA) wild_points(c, &d);
     }
 }
 

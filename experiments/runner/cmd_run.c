@@ -58,7 +58,9 @@ int rb_cmd_run(int argc, char **argv) {
       o.resume = 1;
     } else if (argv[i][0] == '-') {
       return rb_usage("run", "unknown option '%s'", argv[i]);
-    } else if (o.experiment_count < 32) {
+    } else if (o.experiment_count == 32) {
+      return rb_usage("run", "more than 32 experiments");
+    } else {
       o.experiments[o.experiment_count++] = argv[i];
     }
   }
@@ -119,7 +121,7 @@ static const char report_help[] =
     "  --published DIR              write the paper's values as records of the paper's machine below DIR, for 'compare'\n\n"
     "Numeric cells: REPRODUCED or DIFFERS. Times and bandwidths of another machine are not comparable: their cell shows how\n"
     "many times faster ours is and the share of this machine's measured copy bandwidth. Cells whose code has changed since\n"
-    "they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 5 a cell differs or a claim fails, 9 no records\n";
+    "they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 3 a case is invalid, 5 a cell differs or a claim fails, 9 no records\n";
 
 int rb_cmd_report(int argc, char **argv) {
   rb_report_options o = {.format = RB_TEXT};

@@ -26,9 +26,10 @@ const char *rb_compare_name(rb_compare_verdict v) {
 }
 
 const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_t *rb, const json_t *b) {
-  static const char *const fields[] = {"kind", "axes", "method"};
+  static const char *const fields[] = {"kind", "axes", "method", "variant"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (!json_equal(json_object_get(a, fields[i]), json_object_get(b, fields[i]))) return fields[i];
+    if (json_object_get(a, fields[i]) && json_object_get(b, fields[i]) && !json_equal(json_object_get(a, fields[i]), json_object_get(b, fields[i])))
+      return fields[i]; /* published cases name no variant */
   if (json_object_get(a, "data") && json_object_get(b, "data") && !json_equal(json_object_get(a, "data"), json_object_get(b, "data"))) return "data";
   const json_t *pa = json_object_get(ra, "protocol"), *pb = json_object_get(rb, "protocol");
   if (pa && pb && !json_equal(json_object_get(pa, "cache"), json_object_get(pb, "cache"))) return "protocol.cache";
@@ -70,8 +71,8 @@ json_t *rb_published_record(const json_t *record, const char *origin) {
                     json_object_get(record, "experiment"), "descriptor", json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine ? machine : "published", "slug", "published",
                     "cases", cases);
   if (out && json_object_get(record, "published")) json_object_set(out, "published", json_object_get(record, "published"));
-  rb_judged_close(&j);
 done:
+  rb_judged_close(&j);
   json_decref(cases);
   return out;
 }
@@ -162,7 +163,7 @@ int rb_compare(const char *path_a, const char *path_b, double delta, rb_format f
   if (format != RB_CSV)
     printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable\n", compared, counts[RB_FASTER], counts[RB_SLOWER],
            counts[RB_SAME], counts[RB_AMBIGUOUS], incomparable + counts[RB_INCOMPARABLE]);
-  code = compared == 0 ? RB_EXIT_NOTHING : counts[RB_SLOWER] ? RB_EXIT_REGRESSION : incomparable == compared ? RB_EXIT_NOT_COMPARABLE : RB_EXIT_OK;
+  code = compared == 0 ? RB_EXIT_NOTHING : counts[RB_SLOWER] ? RB_EXIT_REGRESSION : incomparable + counts[RB_INCOMPARABLE] == compared ? RB_EXIT_NOT_COMPARABLE : RB_EXIT_OK;
   goto done;
 failed:
   fprintf(stderr, "regbench compare: %s\n", rb_message());

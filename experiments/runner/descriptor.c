@@ -254,6 +254,12 @@ static int has_label(const rb_descriptor *d, const char *label) {
   return 0;
 }
 
+static int has_axis(const rb_descriptor *d, const char *name) {
+  for (unsigned i = 0; i < d->axes_count; i++)
+    if (strcmp(d->axes[i].name, name) == 0) return 1;
+  return 0;
+}
+
 static rb_status validate(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   RB_CHECK(d->schema == 1, RB_EFORMAT, "%s: schema %d; this program reads schema 1", origin, d->schema);
@@ -281,9 +287,21 @@ static rb_status validate(const rb_descriptor *d, const char *origin) {
     strtod(c->right, &end);
     RB_CHECK(has_label(d, c->left), RB_EFORMAT, "%s: claim '%s': no method '%s'", origin, c->id, c->left);
     RB_CHECK(*end == '\0' || has_label(d, c->right), RB_EFORMAT, "%s: claim '%s': no method '%s'", origin, c->id, c->right);
+    RB_CHECK(!c->axis || has_axis(d, c->axis), RB_EFORMAT, "%s: claim '%s': no axis '%s'", origin, c->id, c->axis);
     RB_CHECK(strcmp(c->relation, "<=") == 0 || strcmp(c->relation, ">=") == 0, RB_EFORMAT, "%s: claim '%s': relation '%s'; <= or >=",
              origin, c->id, c->relation);
   }
+  for (unsigned i = 0; i < d->plots_count; i++) {
+    const rb_plot *p = &d->plots[i];
+    int lines = strcmp(p->kind, "lines") == 0;
+    RB_CHECK(lines || strcmp(p->kind, "roofline") == 0, RB_EFORMAT, "%s: plot '%s': kind '%s'; lines or roofline", origin, p->file, p->kind);
+    RB_CHECK(!lines || (p->x && p->y), RB_EFORMAT, "%s: plot '%s' of lines needs x and y", origin, p->file);
+    RB_CHECK(!lines || has_axis(d, p->x), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->x);
+    RB_CHECK(!p->panel || has_axis(d, p->panel), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->panel);
+  }
+  for (unsigned i = 0; i < d->methods_count; i++)
+    RB_CHECK(!d->methods[i].published_as || has_label(d, d->methods[i].published_as), RB_EFORMAT, "%s: method '%s': no method '%s' to be published as",
+             origin, d->methods[i].label, d->methods[i].published_as);
   for (unsigned i = 0; i < d->axes_count; i++)
     RB_CHECK(rb_axis_values(&d->axes[i], RB_PRESET_PAPER).count, RB_EFORMAT, "%s: axis '%s' has no values", origin, d->axes[i].name);
 done:

@@ -10,7 +10,7 @@ enum {
   RB_EXIT_REGRESSION = 4,     /* compare: a slow-down beyond --delta is confirmed */
   RB_EXIT_DIFFERS = 5,        /* a published value or a claim fails */
   RB_EXIT_NOT_COMPARABLE = 7, /* compare: the records measure different things */
-  RB_EXIT_INCOMPLETE = 8,     /* cases are missing: failed device, no memory, disk full */
+  RB_EXIT_INCOMPLETE = 8,     /* cases are missing: a device failed at work, disk full */
   RB_EXIT_NOTHING = 9,        /* nothing ran */
   RB_EXIT_INTERRUPTED = 130,  /* Ctrl-C; what was measured is kept */
 };

@@ -26,7 +26,7 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
   int points = 0;
   json_array_foreach(cases, i, c) {
     const json_t *axes = json_object_get(c, "axes");
-    if (strcmp(rb_json_text(c, "method", ""), method) != 0) continue;
+    if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0) continue;
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
     if (y != y) continue;

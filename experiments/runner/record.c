@@ -33,6 +33,18 @@ static rb_status make_folders(const char *path) {
     }
 }
 
+/* A run that died while writing leaves half a line; the next line must not be glued to it. */
+static void drop_torn_line(const char *path) {
+  long end = 0, at = 0;
+  FILE *f = fopen(path, "r");
+  for (int c; f && (c = fgetc(f)) != EOF;) {
+    at++;
+    if (c == '\n') end = at;
+  }
+  if (f) fclose(f);
+  if (f && end < at && truncate(path, end) != 0) return;
+}
+
 rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume) {
   rb_status st = RB_OK;
   char lock_path[4200];
@@ -46,6 +58,7 @@ rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, 
   p->lock = open(lock_path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   RB_CHECK(p->lock >= 0, RB_EIO, "cannot write in %s: %s", p->folder, strerror(errno));
   RB_CHECK(flock(p->lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", p->folder);
+  if (resume) drop_torn_line(p->journal_path);
   p->journal = fopen(p->journal_path, resume ? "a" : "w");
   RB_CHECK(p->journal, RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
 done:
@@ -56,10 +69,7 @@ done:
 void rb_record_close(rb_record_place *p) {
   if (p->journal) fclose(p->journal);
   if (p->lock >= 0) {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/.lock", p->folder);
-    if (p->journal) unlink(path); /* ours; a loser of the race has no journal */
-    close(p->lock);
+    close(p->lock); /* the lock file stays: unlinking it would let a second run in beside a third */
   }
   p->journal = NULL;
   p->lock = -1;

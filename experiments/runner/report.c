@@ -137,7 +137,7 @@ static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
     for (int r = 0; r < t->rows; r++) free(t->row[r][last]), t->row[r][last] = NULL;
     t->columns--;
   }
-  if (dropped) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
+  if (dropped && out) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
 }
 
 static void provenance(const rb_judged *j, FILE *out, rb_format format) {
@@ -169,12 +169,12 @@ static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, s
   RB_TRY(cell_table(j, &cells, &mine));
   RB_TRY(claim_table(j, &claims, &mine));
   if (format == RB_MARKDOWN) fprintf(out, "## %s/%s\n\n", d->paper, d->name);
-  provenance(j, out, format);
-  if (d->note && format != RB_CSV) fprintf(out, "%s\n", d->note);
-  drop_skipped(&cells, out, format);
+  if (format != RB_LATEX) provenance(j, out, format);
+  if (d->note && format != RB_CSV && format != RB_LATEX) fprintf(out, "%s\n", d->note);
+  drop_skipped(&cells, format == RB_LATEX ? NULL : out, format);
   rb_table_print(&cells, format, d->title, out);
   if (claims.rows > 1 && format != RB_CSV) rb_table_print(&claims, format, "Claims", out);
-  if (format != RB_CSV)
+  if (format == RB_TEXT || format == RB_MARKDOWN)
     fprintf(out, "Cells: %d REPRODUCED, %d DIFFERS, %d NOT COMPARABLE. Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", mine.reproduced,
             mine.differs, mine.not_comparable, mine.holds, mine.fails, mine.not_judged,
             mine.stale ? " Some cells are STALE: run again." : "");
@@ -306,5 +306,5 @@ int rb_report(const rb_report_options *o) {
       bad = 1;
     }
   if (bad) return RB_EXIT_USAGE;
-  return s.differs || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
+  return s.invalid ? RB_EXIT_INVALID : s.differs || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/counters.h"
+#include "experiments/runner/csv.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/progress.h"
@@ -16,7 +17,7 @@
 #include <time.h>
 
 typedef struct {
-  int valid, invalid, skipped, failed, reused;
+  int valid, invalid, skipped, failed;
 } tally;
 
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
   rb_case *cases;
   int count;
   rb_record_place place;
+  char *published; /* text of the CSV, or NULL */
   json_t *header, *done;
   rb_progress progress;
   tally tally;
@@ -101,6 +103,9 @@ static int rotations_for(const rb_case *c, const rb_workload *w, const rb_backen
   return r > 64 ? 64 : r;
 }
 
+/* No GPU, no driver, no CUDA in this build: the variant is absent, which is no failure of a device. */
+static rb_status skip_when_absent(rb_status st) { return st == RB_EDEVICE ? RB_EUNSUPPORTED : st; }
+
 static void hook(void *context, int done, int most, double median) {
   char text[96];
   snprintf(text, sizeof text, "measure %d/%d, median %.4g ms", done, most, 1e3 * median);
@@ -113,13 +118,14 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   const rb_workload *w;
   const rb_backend *b;
   void *state = NULL;
+  json_t *before = NULL, *after = NULL;
   rb_outcome first = {0}, last = {0};
   rb_timing timing;
   rb_protocol protocol = rb_protocol_of(s->options->preset);
   char text[256];
   *out = NULL;
   RB_TRY(rb_workload_find(c->method->kind, &w));
-  RB_TRY(rb_variant_available(c->variant));
+  RB_TRY(skip_when_absent(rb_variant_available(c->variant)));
   RB_TRY(rb_backend_get(c->variant->backend, &b));
   int rotations = rotations_for(c, w, b);
   RB_TRY(fits(c, w, b, rotations));
@@ -130,17 +136,18 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   RB_TRY(w->poison(state, 0));
   RB_TRY(w->run(state, 0));
   RB_TRY(b->sync());
+  size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &first));
   if (!all_valid(&first)) {
     *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
     rb_case_json_outcome(*out, &first);
     goto done;
   }
-  json_t *before = rb_clocks_now();
-  st = rb_measure(w, state, b, rotations, &protocol, hook, &s->progress, &timing);
-  if (st != RB_OK) json_decref(before);
-  RB_TRY(st);
-  json_t *after = rb_clocks_now();
+  /* a timed phase that writes nothing must not be saved by the verified run's output */
+  for (int r = 0; r < rotations; r++) RB_TRY(w->poison(state, r));
+  before = rb_clocks_now();
+  RB_TRY(rb_measure(w, state, b, rotations, &protocol, hook, &s->progress, &timing));
+  after = rb_clocks_now();
   RB_TRY(w->verify(state, timing.last_turn, &last));
   int valid = all_valid(&last);
   *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
@@ -152,16 +159,19 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
       rb_counters_add(*out, c, &last, w, &state, s->path, s->options->preset);
     }
   }
-  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)rb_memory_peak(b->kind)));
-  json_object_set_new(*out, "clocks", json_pack("{s:o,s:o}", "before", before, "after", after));
+  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
+  json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
 done:
+  json_decref(before);
+  json_decref(after);
   if (state) w->teardown(state);
   return st;
 }
 
-/* What a failure of run_case means for the record: absent things are skips, broken ones failures. */
+/* What a failure of run_case means for the record: what is absent, unsupported or too large for this machine is a
+ * skip; a device that fails at work is a failure. */
 static const char *status_of(rb_status st) {
-  return st == RB_EDEVICE || st == RB_EUNSUPPORTED || st == RB_ENOTFOUND || st == RB_ENOMEM ? "skipped" : "failed";
+  return st == RB_EUNSUPPORTED || st == RB_ENOTFOUND || st == RB_ENOMEM ? "skipped" : "failed";
 }
 
 static int reusable(const json_t *old) {
@@ -182,7 +192,6 @@ static rb_status run_cases(run_state *s, json_t *cases) {
     const rb_case *c = &s->cases[i];
     json_t *j = NULL, *old = json_object_get(s->done, c->id);
     if (old && reusable(old)) {
-      s->tally.reused++;
       count(&s->tally, rb_json_text(old, "status", ""));
       json_array_append(cases, old);
       rb_progress_case(&s->progress, i, s->count, c->id, "kept", "from the journal");
@@ -231,17 +240,22 @@ static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
                    p.batch_under, "warmups", p.warmups, "cache", d->cache, "sources", sources);
 }
 
-/* The published CSV travels in the record, so that tables render from records alone. */
-static rb_status embed_published(run_state *s, json_t *record) {
+/* The published CSV travels in the record, so that tables render from records alone. Read and checked before
+ * anything is measured. */
+static rb_status read_published(run_state *s) {
   rb_status st = RB_OK;
-  char path[4300], *text = NULL;
+  char path[4300];
+  rb_csv csv = {0};
   if (!s->d->published) return RB_OK;
   const char *slash = strrchr(s->path, '/');
-  snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - s->path + 1) : 0, s->path, s->d->published);
-  RB_TRY(rb_read_file(path, &text, NULL));
-  json_object_set_new(record, "published", json_string(text));
+  RB_TRY(rb_path(path, sizeof path, "%.*s%s", slash ? (int)(slash - s->path + 1) : 0, s->path, s->d->published));
+  RB_TRY(rb_read_file(path, &s->published, NULL));
+  RB_TRY(rb_csv_parse(s->published, path, &csv));
+  for (unsigned k = 0; k < s->d->columns_count; k++)
+    RB_CHECK(s->d->columns[k].class == RB_INFO || rb_csv_column(&csv, s->d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", path,
+             s->d->columns[k].name, s->path);
 done:
-  free(text);
+  rb_csv_free(&csv);
   return st;
 }
 
@@ -266,7 +280,7 @@ static rb_status finish(run_state *s, json_t *cases) {
   json_object_set_new(record, "roofs", roofs_json());
   json_object_set_new(record, "complete", json_boolean((int)json_array_size(cases) == s->count));
   json_object_set(record, "cases", cases);
-  RB_TRY(embed_published(s, record));
+  if (s->published) json_object_set_new(record, "published", json_string(s->published));
   RB_TRY(rb_record_write(&s->place, record));
   fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed -> %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
           s->tally.skipped, s->tally.failed, s->place.path);
@@ -281,10 +295,12 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   run_state s = {.options = o, .path = path, .place = {.lock = -1}};
   json_t *cases = json_array();
   RB_TRY(rb_descriptor_load(path, &s.d));
+  RB_TRY(read_published(&s));
   RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);
+  for (int i = 0; i < ROOFS; i++) roof(i); /* before the cases: their memory is theirs */
   s.done = json_object();
   if (o->resume) {
     json_decref(s.done);
@@ -302,6 +318,7 @@ done:
   json_decref(cases);
   json_decref(s.header);
   json_decref(s.done);
+  free(s.published);
   free(s.cases);
   rb_descriptor_free(s.d);
   return st;

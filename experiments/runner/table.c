@@ -87,8 +87,11 @@ static void csv_cell(const char *s, FILE *out) {
 
 static void latex_cell(const char *s, FILE *out) {
   for (; *s; s++) {
-    if (strchr("%&_#$", *s)) fputc('\\', out);
-    fputc(*s, out);
+    if (strchr("%&_#${}", *s)) fputc('\\', out);
+    if (*s == '^') fputs("\\textasciicircum{}", out);
+    else if (*s == '~') fputs("\\textasciitilde{}", out);
+    else if (*s == '\\') fputs("\\textbackslash{}", out);
+    else fputc(*s, out);
   }
 }
 

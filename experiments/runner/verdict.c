@@ -103,9 +103,14 @@ static int in_scope(const rb_claim *claim, const json_t *c) {
   return 0;
 }
 
+/* Only verified cases speak. */
+static double valid_metric(const json_t *c, const char *metric) {
+  return strcmp(rb_json_text(c, "status", ""), "valid") == 0 ? rb_json_metric(c, metric) : NAN;
+}
+
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
   const json_t *cases = json_object_get(j->record, "cases");
-  size_t i, judged = 0, failed = 0;
+  size_t i, judged = 0, failed = 0, in = 0;
   json_t *c;
   char *end;
   double number = strtod(claim->right, &end), worst = NAN;
@@ -114,7 +119,8 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
   json_array_foreach(cases, i, c) {
     if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
     const json_t *other = is_number ? NULL : find_case(cases, claim->right, json_object_get(c, "axes"));
-    double left = rb_json_metric(c, claim->metric), right = is_number ? number : rb_json_metric(other, claim->metric);
+    double left = valid_metric(c, claim->metric), right = is_number ? number : valid_metric(other, claim->metric);
+    in++;
     if (left != left || right != right) {
       if (!judged) {
         const json_t *lacking = left != left ? c : other;
@@ -124,14 +130,14 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
       continue;
     }
     double ratio = left / right;
-    int holds = strcmp(claim->relation, "<=") == 0 ? ratio <= claim->factor : ratio >= claim->factor;
+    int holds = strcmp(claim->relation, "<=") == 0 ? left <= claim->factor * right : left >= claim->factor * right;
     judged++;
     if (!holds) {
       failed++;
       worst = ratio;
       snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(c, "id", ""), worst, claim->relation, claim->factor);
     } else if (!failed) {
-      snprintf(reason, size, "%zu of %zu cases, last ratio %.3g", judged, judged, ratio);
+      snprintf(reason, size, "%zu of %zu cases, last ratio %.3g", judged, in, ratio);
     }
   }
   if (!judged) return RB_NOT_JUDGED;

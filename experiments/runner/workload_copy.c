@@ -5,6 +5,7 @@
 #include "kernels/probe/probe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_ROTATIONS = 64 };
 
@@ -41,6 +42,8 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int rotations
   s->c = c, s->backend = b, s->halo = halo;
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   RB_TRY(rb_variant_available(c->variant));
+  const char *slash = strchr(c->variant->name, '/');
+  RB_CHECK(slash && strcmp(slash + 1, halo ? "copy-halo" : "copy") == 0, RB_EUNSUPPORTED, "%s is no copy", c->variant->name);
   s->ops = rb_copy_kernels(b->kind);
   RB_CHECK(s->ops && (!halo || s->ops->halo), RB_EUNSUPPORTED, "backend %s has no copy with halo", b->name);
   s->host = malloc(bytes_of(c));

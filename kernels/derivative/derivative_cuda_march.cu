@@ -244,4 +244,11 @@ done:
 static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return run(p, f, g, gradient_kernel<4>, gradient_kernel<1>); }
 static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) { return run(p, v, d, divergence_kernel<4>, divergence_kernel<1>); }
 
-extern "C" const rb_derivative_ops rb_derivative_march = {fd8_supports, fd8_plan, gradient, divergence, fd8_destroy};
+/* blocks.y ends at 65535, offsets within a plane are ints */
+static rb_status supports(const rb_derivative_desc *d) {
+  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[1] * d->grid.n[2] >= (int64_t)1 << 31)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/march ends at 2^31 points a plane and %d rows", 65535 * ROWS);
+  return fd8_supports(d);
+}
+
+extern "C" const rb_derivative_ops rb_derivative_march = {supports, fd8_plan, gradient, divergence, fd8_destroy};

@@ -4,8 +4,7 @@
 
 enum { LINE = 32, ROWS = 4, DEPTH = 32, WIDTH = 32, STRIP = 8 };
 
-/* Along x3: ROWS lines of LINE points. ADD accumulates into out (divergence). */
-template <int ADD>
+/* Along x3: ROWS lines of LINE points; first of the three axes, so it writes where the others may add. */
 static __global__ void along_x3(const float *__restrict__ in, float *__restrict__ out, int64_t rows, int n, fd8_coefficients k) {
   __shared__ float s[ROWS][LINE + 2 * HALO];
   int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y;
@@ -15,13 +14,13 @@ static __global__ void along_x3(const float *__restrict__ in, float *__restrict_
   __syncthreads();
   if (row >= rows || at >= n) return;
   const float *c = &s[threadIdx.y][threadIdx.x + HALO];
-  float v = ADD ? out[row * n + at] : 0.0f;
+  float v = 0.0f;
 #pragma unroll
   for (int l = 1; l <= HALO; l++) v += k.c[2][l - 1] * (c[l] - c[-l]);
   out[row * n + at] = v;
 }
 
-/* Along x2 or x1: a tile of DEPTH points of the axis by WIDTH of x3. */
+/* Along x2 or x1: a tile of DEPTH points of the axis by WIDTH of x3. ADD accumulates into out (divergence). */
 template <int AXIS, int ADD>
 static __global__ void along_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride, int64_t other, int n3,
                                      fd8_coefficients k) {
@@ -54,7 +53,7 @@ static rb_status run(rb_grid g, const float *const in[3], float *const out[3]) {
   dim3 line(LINE, ROWS), strip(WIDTH, STRIP);
   for (int64_t first = 0; first < rows; first += (int64_t)SLAB * ROWS) {
     int64_t count = rows - first < (int64_t)SLAB * ROWS ? rows - first : (int64_t)SLAB * ROWS;
-    RB_LAUNCH(along_x3<0>, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in[2] + first * n3, out[2] + first * n3, count, n3, k);
+    RB_LAUNCH(along_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in[2] + first * n3, out[2] + first * n3, count, n3, k);
   }
   for (int first = 0; first < n1; first += SLAB)
     RB_LAUNCH((along_strided<1, ADD>), dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < SLAB ? n1 - first : SLAB)),

@@ -10,21 +10,36 @@
 /* Rows of 64 floats: a multiple of the 32 banks, so that lanes on different rows, a smooth deformation's usual
  * case, do not meet in a bank. Cubic boxes are larger than linear ones by two rows an axis. */
 enum { PITCH = 64, CUBIC_ROWS = 200, LINEAR_ROWS = 144, WARPS = THREADS / 32 };
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { LINEAR_BLOCKS = 4 }; /* 1024 threads a multiprocessor */
+#else
+enum { LINEAR_BLOCKS = 5 };
+#endif
 template <int BASIS>
 struct shape {
-  enum { ROWS = BASIS == RB_LINEAR ? LINEAR_ROWS : CUBIC_ROWS, BLOCKS = BASIS == RB_LINEAR ? 5 : 4 };
+  enum { ROWS = BASIS == RB_LINEAR ? LINEAR_ROWS : CUBIC_ROWS, BLOCKS = BASIS == RB_LINEAR ? LINEAR_BLOCKS : 4 };
 };
 
 struct box {
   int lo[3], hi[3];
 };
 
-/* Smallest and largest cell of the block's points, by shuffles, then over warps. */
+/* Over a warp; one instruction from sm_80 on. */
+static __device__ __forceinline__ int warp_min(int v) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(0xffffffffu, v);
+#else
+  for (int step = 16; step > 0; step /= 2) v = min(v, __shfl_xor_sync(0xffffffffu, v, step));
+  return v;
+#endif
+}
+
+/* Smallest and largest cell of the block's points, over lanes, then over warps. */
 static __device__ __forceinline__ box bounding_box(box b, int (*part)[6]) {
 #pragma unroll
   for (int a = 0; a < 3; a++) {
-    b.lo[a] = __reduce_min_sync(0xffffffffu, b.lo[a]);
-    b.hi[a] = __reduce_max_sync(0xffffffffu, b.hi[a]);
+    b.lo[a] = warp_min(b.lo[a]);
+    b.hi[a] = -warp_min(-b.hi[a]);
   }
   if (threadIdx.x % 32 == 0)
 #pragma unroll
@@ -111,7 +126,8 @@ static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(f
     if (q < w.count)
 #pragma unroll
       for (int a = 0; a < 3; a++) {
-        int cell = __float2int_rd(at[q][a]); /* saturates: far points make the box too large */
+        float fraction;
+        int cell = cell_of(at[q][a], &fraction); /* the same cell as in evaluation: far and NaN points make the box too large */
         b.lo[a] = min(b.lo[a], cell), b.hi[a] = max(b.hi[a], cell);
       }
   b = bounding_box(b, part);

@@ -5,8 +5,6 @@
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/interp/interp.h"
 
-enum { RB_TAPS_LINEAR = 2, RB_TAPS_CUBIC = 4 };
-
 template <int BASIS>
 static __device__ __forceinline__ void basis_weights(float t, float w[4]) {
   float u = 1.0f - t;

@@ -13,10 +13,13 @@
 rb_status rb_cufft_create(rb_cufft *t, rb_grid g, int three) {
   rb_status st = RB_OK;
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
+  size_t work;
   for (int b = 0; b < (three ? 2 : 1); b++) {
-    RB_CUFFT_TRY(cufftPlanMany(&t->forward[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_R2C, b ? 3 : 1));
-    RB_CUFFT_TRY(cufftPlanMany(&t->inverse[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_C2R, b ? 3 : 1));
+    RB_CUFFT_TRY(cufftCreate(&t->forward[b]));
+    RB_CUFFT_TRY(cufftCreate(&t->inverse[b]));
     t->made = b + 1;
+    RB_CUFFT_TRY(cufftMakePlanMany(t->forward[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_R2C, b ? 3 : 1, &work));
+    RB_CUFFT_TRY(cufftMakePlanMany(t->inverse[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_C2R, b ? 3 : 1, &work));
     RB_CUFFT_TRY(cufftSetStream(t->forward[b], rb_cuda_stream()));
     RB_CUFFT_TRY(cufftSetStream(t->inverse[b], rb_cuda_stream()));
   }

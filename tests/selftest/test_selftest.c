@@ -1,4 +1,4 @@
-/* Breaks kernels on purpose and demands that check and run notice: a check that cannot fail proves nothing.
+/* Breaks kernels on purpose and demands that check notices: a check that cannot fail proves nothing.
  *
  * Each saboteur wraps a correct variant and spoils its output in one way that real kernels fail. */
 #include "tests/cmocka_all.h"
