@@ -33,13 +33,21 @@ static __device__ __forceinline__ int warp_min(int v) {
   return v;
 #endif
 }
+static __device__ __forceinline__ int warp_max(int v) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffu, v);
+#else
+  for (int step = 16; step > 0; step /= 2) v = max(v, __shfl_xor_sync(0xffffffffu, v, step));
+  return v;
+#endif
+}
 
 /* Smallest and largest cell of the block's points, over lanes, then over warps. */
 static __device__ __forceinline__ box bounding_box(box b, int (*part)[6]) {
 #pragma unroll
   for (int a = 0; a < 3; a++) {
     b.lo[a] = warp_min(b.lo[a]);
-    b.hi[a] = -warp_min(-b.hi[a]);
+    b.hi[a] = warp_max(b.hi[a]);
   }
   if (threadIdx.x % 32 == 0)
 #pragma unroll
@@ -116,6 +124,7 @@ static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(f
   __shared__ int part[WARPS][6], row_at[ROWS];
   const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
   float at[PER_THREAD][3];
+  int wild = 0;
   box b = {{1 << 30, 1 << 30, 1 << 30}, {-(1 << 30), -(1 << 30), -(1 << 30)}};
 #pragma unroll
   for (int q = 0; q < PER_THREAD; q++)
@@ -126,17 +135,18 @@ static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(f
     if (q < w.count)
 #pragma unroll
       for (int a = 0; a < 3; a++) {
-        float fraction;
-        int cell = cell_of(at[q][a], &fraction); /* the same cell as in evaluation: far and NaN points make the box too large */
+        int cell = __float2int_rd(at[q][a]);
+        wild |= !(fabsf(at[q][a]) < 1e8f); /* NaN too: its cell would be 0 here and far away in evaluation */
         b.lo[a] = min(b.lo[a], cell), b.hi[a] = max(b.hi[a], cell);
       }
   b = bounding_box(b, part);
+  wild = __syncthreads_or(wild);
   int lo[3] = {b.lo[0] - SHIFT, b.lo[1] - SHIFT, b.lo[2] - SHIFT};
   const int vector = BOUNDARY == RB_PERIODIC && v.n3 % 4 == 0 && (uintptr_t)v.f % 16 == 0;
   if (vector) lo[2] &= ~3;
   int64_t d1 = (int64_t)b.hi[0] - b.lo[0] + TAPS, d2 = (int64_t)b.hi[1] - b.lo[1] + TAPS;
   int64_t d3 = (int64_t)b.hi[2] - SHIFT + TAPS - lo[2];
-  int fits = d1 > 0 && d2 > 0 && d3 > 0 && d1 <= ROWS && d2 <= ROWS && d1 * d2 <= ROWS && d3 <= PITCH;
+  int fits = !wild && d1 > 0 && d2 > 0 && d3 > 0 && d1 <= ROWS && d2 <= ROWS && d1 * d2 <= ROWS && d3 <= PITCH;
   if (fits) {
     find_rows<BOUNDARY>(row_at, v, lo, (int)(d1 * d2), (int)d2);
     __syncthreads();
