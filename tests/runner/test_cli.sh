@@ -131,7 +131,7 @@ wait
 # Ctrl-C keeps what was measured, --resume goes on
 "$bin" run brunn2020/table4 --backend cpu --out out-stop >log 2>&1 &
 pid=$!
-for _ in $(seq 100); do grep -q "2/[0-9]* valid" log && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q "2/[0-9]* valid" log && break; sleep 0.05; done
 kill -INT $pid
 wait $pid
 code=$?
