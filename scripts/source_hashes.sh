@@ -11,18 +11,24 @@ hash() { # of the contents and names of the files that exist among the arguments
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral probe; do
+  for family in interp derivative spectral field transport probe claire; do
     # the contract, the inputs, and how workloads run and judge them
-    shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/$family.c datasets/phantom.c datasets/resample.c
+    shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/workload*.c experiments/runner/measure.c"
-    spectral=""
-    [ $family = derivative ] && spectral="cpu_ref/spectral/fft_fftw.h cpu_ref/spectral/fft_fftw.c"
-    cuda_spectral=""
-    [ $family = derivative ] && cuda_spectral="kernels/spectral/fft_cuda.cuh kernels/spectral/fft_cuda.cu"
+    parts=$family # the families whose code runs
+    case $family in
+      derivative) shared="$shared cpu_ref/spectral/fft_fftw.h cpu_ref/spectral/fft_fftw.c" ;;
+      transport) parts="interp derivative spectral field transport" ;;
+      claire) parts="interp derivative spectral field transport" shared="$shared solvers/krylov/* solvers/claire/*" ;;
+    esac
+    cpu="" cuda="kernels/cuda/cuda.cuh"
+    [ $family = derivative ] && cuda="$cuda kernels/spectral/fft_cuda.cuh kernels/spectral/fft_cuda.cu"
+    for part in $parts; do
+      cpu="$cpu cpu_ref/$part/*.c cpu_ref/$part/*.h kernels/$part/*.c kernels/$part/*.h"
+      cuda="$cuda kernels/$part/*.cu kernels/$part/*.cuh kernels/$part/*.c kernels/$part/*.h"
+    done
     # shellcheck disable=SC2086
-    printf '    {"%s", "%s", "%s"},\n' $family \
-      "$(hash $shared cpu_ref/$family/*.c cpu_ref/$family/*.h $spectral)" \
-      "$(hash $shared kernels/cuda/cuda.cuh kernels/$family/*.cu kernels/$family/*.cuh $cuda_spectral)"
+    printf '    {"%s", "%s", "%s"},\n' $family "$(hash $shared $cpu)" "$(hash $shared $cuda)"
   done
   echo "};"
   if commit=$(git rev-parse --short=12 HEAD 2>/dev/null); then

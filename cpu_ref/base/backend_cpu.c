@@ -30,6 +30,15 @@ static rb_status cpu_fill(void *dst, int byte, size_t bytes) {
   return RB_OK;
 }
 static rb_status cpu_sync(void) { return RB_OK; }
+static double stamps[RB_STAMPS];
+static rb_status cpu_stamp(int i) {
+  stamps[i] = now();
+  return RB_OK;
+}
+static rb_status cpu_stamp_interval(int from, int to, double *seconds) {
+  *seconds = stamps[to] - stamps[from];
+  return RB_OK;
+}
 static rb_status cpu_timer_start(void) {
   started = now();
   return RB_OK;
@@ -70,6 +79,8 @@ static const rb_backend backend = {
     .sync = cpu_sync,
     .timer_start = cpu_timer_start,
     .timer_stop = cpu_timer_stop,
+    .stamp = cpu_stamp,
+    .stamp_interval = cpu_stamp_interval,
     .memory = cpu_memory,
     .cache_bytes = cpu_cache_bytes,
 };

@@ -53,18 +53,28 @@ static void dft_axis(double complex *u, rb_grid g, int axis, int sign, double co
   }
 }
 
-static double symbol(const rb_spectral_op *op, rb_grid g, const double k[3]) {
-  double k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2], exponent = 0;
-  switch (op->kind) {
-    case RB_OP_HELMHOLTZ: {
-      double base = op->alpha * k2 + op->gamma;
-      return base == 0 ? op->null : op->scale * pow(base, op->power);
+/* (S u) at one wave vector, in place. */
+static void times_symbol(const rb_spectral_op *op, rb_grid g, const double k[3], int components, double complex u[3]) {
+  double k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2], exponent = 0, factor = op->scale;
+  if (op->kind == RB_OP_LERAY || op->kind == RB_OP_H1DIV) {
+    double complex dot = k[0] * u[0] + k[1] * u[1] + k[2] * u[2];
+    for (int c = 0; c < 3; c++) {
+      double complex along = k[c] * dot;
+      if (op->kind == RB_OP_H1DIV)
+        u[c] = op->scale * (op->beta_v * k2 * u[c] + op->beta_w * (k2 + 1) * along);
+      else
+        u[c] = op->scale * (u[c] - (k2 == 0 ? 0 : along / k2 / (1 + op->beta_v / (op->beta_w * (k2 + 1)))));
     }
-    case RB_OP_GAUSSIAN:
-      for (int a = 0; a < 3; a++) exponent += pow(op->sigma[a] * rb_grid_spacing(g, a) * k[a], 2);
-      return exp(-exponent / 2);
-    default: return k2 == 0 ? 0 : 1 / (1 + op->beta_v / (op->beta_w * (k2 + 1)));
+    return;
   }
+  if (op->kind == RB_OP_HELMHOLTZ) {
+    double base = op->alpha * k2 + op->gamma;
+    factor = base == 0 ? op->null : op->scale * pow(base, op->power);
+  } else {
+    for (int a = 0; a < 3; a++) exponent += pow(op->sigma[a] * rb_grid_spacing(g, a) * k[a], 2);
+    factor *= exp(-exponent / 2);
+  }
+  for (int c = 0; c < components; c++) u[c] *= factor;
 }
 
 static void multiply(ref_plan *p, const rb_spectral_op *op) {
@@ -74,40 +84,100 @@ static void multiply(ref_plan *p, const rb_spectral_op *op) {
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t l = 0; l < g.n[2]; l++, at++) {
         double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]), (double)rb_wavenumber(l, g.n[2])};
-        double s = symbol(op, g, k), k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
-        double complex dot = 0;
-        if (op->kind == RB_OP_LERAY)
-          for (int c = 0; c < 3; c++) dot += k[c] * p->field[c][at];
-        for (int c = 0; c < p->head.desc.components; c++) {
-          if (op->kind == RB_OP_LERAY)
-            p->field[c][at] -= k2 == 0 ? 0 : s * k[c] * dot / k2;
-          else
-            p->field[c][at] *= s;
-        }
+        double complex u[3];
+        for (int c = 0; c < p->head.desc.components; c++) u[c] = p->field[c][at];
+        times_symbol(op, g, k, p->head.desc.components, u);
+        for (int c = 0; c < p->head.desc.components; c++) p->field[c][at] = u[c];
       }
+}
+
+static double get(rb_dtype t, const void *x, int64_t i) { return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static void put(rb_dtype t, void *x, int64_t i, double v) {
+  if (t == RB_F64)
+    ((double *)x)[i] = v;
+  else
+    ((float *)x)[i] = (float)v;
+}
+
+static void forward(ref_plan *p, const void *f) {
+  const rb_spectral_desc *d = &p->head.desc;
+  int64_t n = rb_grid_points(d->grid);
+  for (int c = 0; c < d->components; c++) {
+    for (int64_t i = 0; i < n; i++) p->field[c][i] = get(d->dtype, f, c * n + i);
+    for (int a = 0; a < 3; a++) dft_axis(p->field[c], d->grid, a, -1, p->line);
+  }
+}
+static void inverse(ref_plan *p, void *f) {
+  const rb_spectral_desc *d = &p->head.desc;
+  int64_t n = rb_grid_points(d->grid);
+  for (int c = 0; c < d->components; c++) {
+    for (int a = 0; a < 3; a++) dft_axis(p->field[c], d->grid, a, +1, p->line);
+    for (int64_t i = 0; i < n; i++) put(d->dtype, f, c * n + i, creal(p->field[c][i]) / (double)n);
+  }
+}
+
+/* Coefficient (i, j, l), l <= n3/2, of component c: where its pair starts, and c_k / (F f)_k. */
+static int64_t pair_at(rb_grid g, int c, int64_t i, int64_t j, int64_t l) {
+  return c * rb_spectral_coefficients(g) + 2 * ((i * g.n[1] + j) * (g.n[2] / 2 + 1) + l);
+}
+static double basis_weight(rb_grid g, int64_t l) { return (l == 0 || 2 * l == g.n[2] ? 1 : sqrt(2)) / sqrt((double)rb_grid_points(g)); }
+
+/* Full spectra from half ones: the other half is the conjugate at -k. */
+static void unpack(ref_plan *p, const void *c) {
+  const rb_spectral_desc *d = &p->head.desc;
+  rb_grid g = d->grid;
+  for (int m = 0; m < d->components; m++)
+    for (int64_t i = 0; i < g.n[0]; i++)
+      for (int64_t j = 0; j < g.n[1]; j++)
+        for (int64_t l = 0; l < g.n[2]; l++) {
+          int mirrored = l > g.n[2] / 2;
+          int64_t a = mirrored ? rb_wrap(-i, g.n[0]) : i, b = mirrored ? rb_wrap(-j, g.n[1]) : j, e = mirrored ? g.n[2] - l : l;
+          int64_t at = pair_at(g, m, a, b, e);
+          double complex v = (get(d->dtype, c, at) + I * get(d->dtype, c, at + 1)) / basis_weight(g, e);
+          p->field[m][(i * g.n[1] + j) * g.n[2] + l] = mirrored ? conj(v) : v;
+        }
+}
+static void pack(const ref_plan *p, void *c, int add) {
+  const rb_spectral_desc *d = &p->head.desc;
+  rb_grid g = d->grid;
+  for (int m = 0; m < d->components; m++)
+    for (int64_t i = 0; i < g.n[0]; i++)
+      for (int64_t j = 0; j < g.n[1]; j++)
+        for (int64_t l = 0; l <= g.n[2] / 2; l++) {
+          int64_t at = pair_at(g, m, i, j, l);
+          double complex v = p->field[m][(i * g.n[1] + j) * g.n[2] + l] * basis_weight(g, l);
+          put(d->dtype, c, at, creal(v) + (add ? get(d->dtype, c, at) : 0));
+          put(d->dtype, c, at + 1, cimag(v) + (add ? get(d->dtype, c, at + 1) : 0));
+        }
 }
 
 static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const void *in, void *out) {
   ref_plan *p = (ref_plan *)head;
-  const rb_spectral_desc *d = &head->desc;
-  int64_t n = rb_grid_points(d->grid);
-  for (int c = 0; c < d->components; c++) {
-    for (int64_t i = 0; i < n; i++)
-      p->field[c][i] = d->dtype == RB_F64 ? ((const double *)in)[c * n + i] : (double)((const float *)in)[c * n + i];
-    for (int a = 0; a < 3; a++) dft_axis(p->field[c], d->grid, a, -1, p->line);
-  }
+  forward(p, in);
   multiply(p, op);
-  for (int c = 0; c < d->components; c++) {
-    for (int a = 0; a < 3; a++) dft_axis(p->field[c], d->grid, a, +1, p->line);
-    for (int64_t i = 0; i < n; i++) {
-      double v = creal(p->field[c][i]) / (double)n;
-      if (d->dtype == RB_F64)
-        ((double *)out)[c * n + i] = v;
-      else
-        ((float *)out)[c * n + i] = (float)v;
-    }
-  }
+  inverse(p, out);
+  return RB_OK;
+}
+static rb_status scale(rb_spectral_plan *head, const rb_spectral_op *op, const void *c, void *out) {
+  ref_plan *p = (ref_plan *)head;
+  unpack(p, c);
+  multiply(p, op);
+  pack(p, out, 0);
+  return RB_OK;
+}
+static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+  ref_plan *p = (ref_plan *)head;
+  if (c) scale(head, oc, c, out);
+  forward(p, f);
+  multiply(p, of);
+  pack(p, out, c != NULL);
+  return RB_OK;
+}
+static rb_status synthesise(rb_spectral_plan *head, const void *c, void *f) {
+  ref_plan *p = (ref_plan *)head;
+  unpack(p, c);
+  inverse(p, f);
   return RB_OK;
 }
 
-const rb_spectral_ops rb_spectral_ref = {supports, plan, apply, destroy};
+const rb_spectral_ops rb_spectral_ref = {supports, plan, apply, analyse, synthesise, scale, destroy};

@@ -86,6 +86,7 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
       rb_case *c = &(*out)[*count];
       RB_TRY(make_case(d, preset, &d->methods[m], p, c));
       int keep = (backend < 0 || c->variant->backend == (rb_backend_kind)backend) && passes("method", c->method->label, filters, filter_count);
+      for (int a = 0; a < 3 && c->method->largest; a++) keep = keep && c->grid.n[a] <= (int64_t)*c->method->largest;
       for (int a = 0; a < c->axes; a++) keep = keep && passes(c->axis[a], c->value[a], filters, filter_count);
       *count += keep;
     }

@@ -160,12 +160,16 @@ static void golden_checks(rb_checker *c) {
   if (c->family == &rb_interp_family) rb_check_interp_golden(c);
   if (c->family == &rb_derivative_family) rb_check_derivative_golden(c);
   if (c->family == &rb_spectral_family) rb_check_spectral_golden(c);
+  if (c->family == &rb_field_family) rb_check_field_golden(c);
+  if (c->family == &rb_transport_family) rb_check_transport_golden(c);
 }
 
 static void live_checks(rb_checker *c) {
   if (c->family == &rb_interp_family) rb_check_interp(c);
   if (c->family == &rb_derivative_family) rb_check_derivative(c);
   if (c->family == &rb_spectral_family) rb_check_spectral(c);
+  if (c->family == &rb_field_family) rb_check_field(c);
+  if (c->family == &rb_transport_family) rb_check_transport(c);
   if (c->family == &rb_probe_family) rb_check_probe(c);
 }
 

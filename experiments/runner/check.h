@@ -32,11 +32,15 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
 void rb_check_interp(rb_checker *c);
 void rb_check_derivative(rb_checker *c);
 void rb_check_spectral(rb_checker *c);
+void rb_check_field(rb_checker *c);
+void rb_check_transport(rb_checker *c);
 void rb_check_probe(rb_checker *c);
 /* CPU oracle against what this CUDA variant gave on the GPU host. Runs on machines without a GPU. */
 void rb_check_interp_golden(rb_checker *c);
 void rb_check_derivative_golden(rb_checker *c);
 void rb_check_spectral_golden(rb_checker *c);
+void rb_check_field_golden(rb_checker *c);
+void rb_check_transport_golden(rb_checker *c);
 
 /* The sizes every family is checked at: 1, 2, primes, powers of two and their neighbours, non-cubic. */
 extern const rb_grid rb_check_grids[];

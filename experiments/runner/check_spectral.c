@@ -15,11 +15,14 @@ static const struct {
     {"inverse-laplacian", {.kind = RB_OP_HELMHOLTZ, .scale = 2, .alpha = 1, .power = -1, .null = 2}},
     {"helmholtz", {.kind = RB_OP_HELMHOLTZ, .scale = 1, .alpha = 0.1, .gamma = 1, .power = 1}},
     {"inverse-helmholtz", {.kind = RB_OP_HELMHOLTZ, .scale = 1, .alpha = 0.1, .gamma = 1, .power = -2}},
-    {"gaussian", {.kind = RB_OP_GAUSSIAN, .sigma = {1, 1.5, 0.5}}},
-    {"leray", {.kind = RB_OP_LERAY, .beta_v = 0, .beta_w = 1}},
-    {"leray-penalty", {.kind = RB_OP_LERAY, .beta_v = 5e-4, .beta_w = 1e-4}},
+    {"gaussian", {.kind = RB_OP_GAUSSIAN, .scale = 1, .sigma = {1, 1.5, 0.5}}},
+    {"leray", {.kind = RB_OP_LERAY, .scale = 1, .beta_v = 0, .beta_w = 1}},
+    {"leray-penalty", {.kind = RB_OP_LERAY, .scale = 1, .beta_v = 5e-4, .beta_w = 1e-4}},
+    {"h1-div", {.kind = RB_OP_H1DIV, .scale = 0.5, .beta_v = 5e-4, .beta_w = 1e-4}},
 };
 enum { CASES = sizeof cases / sizeof *cases };
+
+static int vector_only(int which) { return cases[which].op.kind == RB_OP_LERAY || cases[which].op.kind == RB_OP_H1DIV; }
 
 static int supported(const rb_variant *v, const rb_spectral_desc *d) {
   int ok = ((const rb_spectral_ops *)v->ops)->supports(d) == RB_OK;
@@ -75,15 +78,104 @@ static void inverse_and_projection(rb_checker *c, const rb_spectral_desc *d) {
   free(out), free(mid), free(in);
 }
 
+/* S(x + 2 y) = S x + 2 S y, and S commutes with a shift of the grid. */
+static void linear_and_shift(rb_checker *c, const rb_spectral_desc *d, int which) {
+  static const int shift[3] = {3, 1, 4};
+  const rb_spectral_op *op = &cases[which].op;
+  int64_t points = rb_grid_points(d->grid), n = points * d->components;
+  size_t bytes = (size_t)n * rb_dtype_size(d->dtype), component = (size_t)points * rb_dtype_size(d->dtype);
+  char *x = malloc(bytes), *y = malloc(bytes), *sx = malloc(bytes), *sy = malloc(bytes), *want = malloc(bytes);
+  double limit = 4 * rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid));
+  rb_check_random(d->dtype, x, n, 81);
+  rb_check_random(d->dtype, y, n, 82);
+  if (rb_check_status(c, rb_host_spectral(c->variant, d, op, x, sx), "linear") && rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "linear")) {
+    for (int64_t i = 0; i < n; i++) {
+      rb_check_set(d->dtype, want, i, rb_check_at(d->dtype, sx, i) + 2 * rb_check_at(d->dtype, sy, i));
+      rb_check_set(d->dtype, y, i, rb_check_at(d->dtype, x, i) + 2 * rb_check_at(d->dtype, y, i));
+    }
+    if (rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "linear"))
+      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "linear %s %s", cases[which].name, rb_dtype_name(d->dtype));
+    for (int m = 0; m < d->components; m++) {
+      rb_check_roll(d->dtype, d->grid, x + (size_t)m * component, shift, y + (size_t)m * component);
+      rb_check_roll(d->dtype, d->grid, sx + (size_t)m * component, shift, want + (size_t)m * component);
+    }
+    if (rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "shift"))
+      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "shift %s %s", cases[which].name, rb_dtype_name(d->dtype));
+  }
+  free(want), free(sy), free(sx), free(y), free(x);
+}
+
+/* Coefficients of a field and the field again, by `v`: c = U f, g = U^-1 (S c), e = S U f + S c. */
+typedef struct {
+  void *c, *g, *e;
+} coefficient_results;
+
+static rb_status coefficients_by(const rb_variant *v, const rb_spectral_desc *d, const rb_spectral_op *op, const void *f, coefficient_results out) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_spectral_plan *plan = NULL;
+  const rb_spectral_op one = rb_spectral_times(1);
+  size_t size = rb_dtype_size(d->dtype), field = (size_t)(rb_grid_points(d->grid) * d->components) * size;
+  size_t spectrum = (size_t)(rb_spectral_coefficients(d->grid) * d->components) * size;
+  void *df = NULL, *dc = NULL, *dg = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_to_backend(b, f, field, &df));
+  RB_TRY(rb_poisoned(b, spectrum, &dc));
+  RB_TRY(rb_poisoned(b, field, &dg));
+  RB_TRY(rb_spectral_create(v, d, &plan));
+  RB_TRY(rb_spectral_analyse(plan, &one, df, NULL, NULL, dc));
+  RB_TRY(b->download(out.c, dc, spectrum));
+  RB_TRY(rb_spectral_scale(plan, op, dc, dc));
+  RB_TRY(rb_spectral_synthesise(plan, dc, dg));
+  RB_TRY(b->download(out.g, dg, field));
+  RB_TRY(b->upload(dc, out.c, spectrum));
+  RB_TRY(rb_spectral_analyse(plan, op, df, op, dc, dc));
+  RB_TRY(b->download(out.e, dc, spectrum));
+done:
+  rb_spectral_destroy(plan);
+  rb_release(b, dg);
+  rb_release(b, dc);
+  rb_release(b, df);
+  return st;
+}
+
+/* Against the oracle, against apply, and as an orthonormal basis. */
+static void coefficients(rb_checker *c, const rb_spectral_desc *d, int which) {
+  const rb_spectral_op *op = &cases[which].op;
+  int64_t n = rb_grid_points(d->grid) * d->components, m = rb_spectral_coefficients(d->grid) * d->components;
+  size_t size = rb_dtype_size(d->dtype);
+  double most = rb_spectral_symbol_max(op, d->grid), limit = rb_spectral_tolerance(d, 1, most);
+  void *f = malloc((size_t)n * size), *applied = malloc((size_t)n * size);
+  coefficient_results mine = {malloc((size_t)m * size), malloc((size_t)n * size), malloc((size_t)m * size)};
+  coefficient_results oracle = {malloc((size_t)m * size), malloc((size_t)n * size), malloc((size_t)m * size)};
+  rb_check_random(d->dtype, f, n, 91);
+  if (rb_check_status(c, coefficients_by(c->variant, d, op, f, mine), "coefficients") &&
+      rb_check_status(c, coefficients_by(&rb_spectral_family.variants[0], d, op, f, oracle), "oracle") &&
+      rb_check_status(c, rb_host_spectral(c->variant, d, op, f, applied), "apply")) {
+    /* one coefficient may hold the energy of all points: a constant field's mean */
+    double range = sqrt((double)rb_grid_points(d->grid));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.c, oracle.c, m), rb_spectral_tolerance(d, range, 1), "coefficients %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.e, oracle.e, m), 2 * rb_spectral_tolerance(d, range, most), "S U f + S c %s %s", cases[which].name, rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.g, applied, n), 2 * limit, "scale between transforms is apply, %s %s", cases[which].name, rb_dtype_name(d->dtype));
+    rb_check_value(c, fabs(rb_check_dot(d->dtype, mine.c, mine.c, m) - rb_check_dot(d->dtype, f, f, n)) / (double)n, rb_spectral_tolerance(d, 1, 1),
+                   "sum of squares of coefficients %s", rb_dtype_name(d->dtype));
+  }
+  free(oracle.e), free(oracle.g), free(oracle.c), free(mine.e), free(mine.g), free(mine.c), free(applied), free(f);
+}
+
 void rb_check_spectral(rb_checker *c) {
   for (int t = RB_F32; t <= RB_F64; t++) {
     rb_spectral_desc d = {.dtype = (rb_dtype)t, .components = 3, .grid = rb_grid_make(12, 10, 9)};
     if (!supported(c->variant, &d)) continue;
     inverse_and_projection(c, &d);
     for (int w = 0; w < CASES; w++) {
+      rb_spectral_desc even = {.dtype = (rb_dtype)t, .components = vector_only(w) ? 3 : 1, .grid = rb_grid_make(6, 7, 8)};
       self_adjoint(c, &d, w);
+      linear_and_shift(c, &d, w);
+      coefficients(c, &d, w);
+      coefficients(c, &even, w);
       for (int i = 0; i < rb_check_grid_count - 2; i++) { /* the oracle's sums get long on the largest */
-        rb_spectral_desc e = {.dtype = (rb_dtype)t, .grid = rb_check_grids[i], .components = cases[w].op.kind == RB_OP_LERAY || i % 2 ? 3 : 1};
+        rb_spectral_desc e = {.dtype = (rb_dtype)t, .grid = rb_check_grids[i], .components = vector_only(w) || i % 2 ? 3 : 1};
         against_oracle(c, &e, w);
       }
     }

@@ -25,7 +25,8 @@ static const cyaml_schema_value_t string_value = {CYAML_VALUE_STRING(CYAML_FLAG_
 static const cyaml_schema_field_t method_fields[] = {
     TEXT("label", rb_method, label),          TEXT("kind", rb_method, kind),       TEXT("variant", rb_method, variant),
     TEXT_OPT("basis", rb_method, basis),      TEXT_OPT("scheme", rb_method, scheme),
-    TEXT_OPT("published_as", rb_method, published_as), CYAML_FIELD_END};
+    TEXT_OPT("published_as", rb_method, published_as),
+    CYAML_FIELD_UINT_PTR("largest", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_method, largest), CYAML_FIELD_END};
 static const cyaml_schema_value_t method_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_method, method_fields)};
 
 static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), STRINGS_OPT("quick", rb_axis, quick),
@@ -40,6 +41,7 @@ static const cyaml_schema_field_t column_fields[] = {
     TEXT("title", rb_column, title),
     CYAML_FIELD_ENUM("class", CYAML_FLAG_STRICT, rb_column, class, class_names, CYAML_ARRAY_LEN(class_names)),
     CYAML_FIELD_FLOAT_PTR("tolerance", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, tolerance),
+    CYAML_FIELD_FLOAT_PTR("absolute", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, absolute),
     TEXT_OPT("reason", rb_column, reason),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t column_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_column, column_fields)};
@@ -115,7 +117,7 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
                                       "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
                                       "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
                                       "left",   "right",  "relation", "factor", "axis",   "values", "file",   "x",        "y",
-                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y"};
+                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;

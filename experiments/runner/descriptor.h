@@ -17,6 +17,7 @@ typedef struct {
   char *variant; /* exact name in the kind's family */
   char *basis;   /* interp kinds: linear, lagrange, bspline, bspline15; else NULL */
   char *scheme;  /* derivative kinds: fd2, fd8, spectral; else NULL */
+  unsigned *largest; /* cases with more grid points along an axis are not made; NULL: no limit */
   char *published_as; /* label whose printed numeric values judge this row too (same numerics), or NULL */
 } rb_method;
 
@@ -40,6 +41,7 @@ typedef struct {
   char *title;
   rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; info: never judged */
   double *tolerance;      /* relative; NULL: one unit of the last printed digit */
+  double *absolute;       /* allowed besides, in the column's unit */
   char *reason;           /* why that tolerance */
 } rb_column;
 

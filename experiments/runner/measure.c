@@ -10,9 +10,9 @@ volatile int rb_interrupted;
 
 rb_protocol rb_protocol_of(rb_preset preset) {
   switch (preset) {
-    case RB_PRESET_QUICK: return (rb_protocol){.least = 5, .most = 15, .budget = 0.3, .batch_under = 50e-6, .warmups = 1};
-    case RB_PRESET_STANDARD: return (rb_protocol){.least = 11, .most = 51, .budget = 1.0, .batch_under = 50e-6, .warmups = 2};
-    default: return (rb_protocol){.least = 11, .most = 101, .budget = 0.5, .batch_under = 50e-6, .warmups = 3};
+    case RB_PRESET_QUICK: return (rb_protocol){.least = 5, .most = 15, .budget = 0.3, .few = 1, .batch_under = 50e-6, .warmups = 1};
+    case RB_PRESET_STANDARD: return (rb_protocol){.least = 11, .most = 51, .budget = 1.0, .few = 3, .batch_under = 50e-6, .warmups = 2};
+    default: return (rb_protocol){.least = 11, .most = 101, .budget = 0.5, .few = 3, .batch_under = 50e-6, .warmups = 3};
   }
 }
 
@@ -51,7 +51,7 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
     RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted");
     RB_TRY(sample(w, state, b, &turn, 1, &once));
     spent += once;
-    if (out->warmups + 1 >= p->warmups && (fabs(once - previous) < 0.05 * once || spent > 1)) {
+    if ((out->warmups + 1 >= p->warmups && fabs(once - previous) < 0.05 * once) || spent > 1) {
       out->warmups++;
       break;
     }
@@ -61,8 +61,8 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   int most = p->most < RB_MOST_SAMPLES ? p->most : RB_MOST_SAMPLES;
   double joules = b->kind == RB_CUDA ? rb_nvml_energy() : NAN;
   for (spent = 0; out->count < most; out->count++) {
-    /* runs of many seconds: three samples must do */
-    if ((out->count >= p->least && spent > p->budget) || (out->count >= 3 && spent > 10 * p->budget)) {
+    /* runs of many seconds: `few` samples must do */
+    if ((out->count >= p->least && spent > p->budget) || (out->count >= p->few && spent > p->few * p->budget && once > p->budget)) {
       out->stop = "time budget reached";
       break;
     }

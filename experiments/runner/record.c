@@ -195,6 +195,7 @@ void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
   json_object_set_new(j, "verification", checks);
   json_object_set_new(j, "metrics", metrics);
   json_object_set_new(j, "work", json_pack("{s:f,s:f,s:f,s:f}", "flops", o->flops, "bytes", o->bytes, "paper_flops", o->paper_flops, "paper_bytes", o->paper_bytes));
+  if (o->details) json_object_set(j, "details", o->details);
   if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }
 

@@ -162,6 +162,8 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
   json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
 done:
+  json_decref(first.details);
+  json_decref(last.details);
   json_decref(before);
   json_decref(after);
   if (state) w->teardown(state);

@@ -82,6 +82,7 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   if (column->class == RB_HARDWARE && strcmp(own, machine) != 0) return RB_NOT_COMPARABLE;
   double value = strtod(printed, NULL), allowed = rb_printed_unit(printed);
   if (column->tolerance) allowed = fmax(allowed, *column->tolerance * fabs(value));
+  if (column->absolute) allowed = fmax(allowed, *column->absolute);
   /* the sum is rounded: allow for its last bits, so that 0.0067 +- 0.0001 holds 0.0068 */
   return fabs(mine - value) <= allowed * (1 + 1e-9) ? RB_REPRODUCED : RB_DIFFERS;
 }

@@ -7,7 +7,9 @@
 #include "kernels/base/grid.h"
 #include "kernels/base/registry.h"
 
-enum { RB_CASE_AXES = 8, RB_CASE_VALUES = 24 };
+#include <jansson.h>
+
+enum { RB_CASE_AXES = 8, RB_CASE_VALUES = 56 };
 
 typedef struct {
   const rb_descriptor *descriptor;
@@ -40,6 +42,7 @@ typedef struct {
   double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
   const char *data_file;           /* image that was read, or NULL */
   char data_sha256[65];
+  json_t *details;                 /* whatever else the record should hold, or NULL; the record takes it */
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
@@ -69,5 +72,5 @@ const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallbac
 rb_status rb_size_parse(const char *text, rb_grid *out);
 
 extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
-    rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo;
+    rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo, rb_workload_registration;
 #endif

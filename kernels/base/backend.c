@@ -111,3 +111,8 @@ size_t rb_memory_peak(rb_backend_kind kind) { return peak[kind]; }
 void rb_memory_reset_peak(rb_backend_kind kind) { peak[kind] = live[kind]; }
 int rb_guard_violations(void) { return violations; }
 void rb_memory_limit(rb_backend_kind kind, size_t bytes) { limit[kind] = bytes; }
+
+void rb_memory_note(rb_backend_kind kind, int64_t bytes) {
+  live[kind] = (size_t)((int64_t)live[kind] + bytes);
+  if (live[kind] > peak[kind]) peak[kind] = live[kind];
+}

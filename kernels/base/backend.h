@@ -16,6 +16,8 @@ extern "C" {
 
 typedef enum { RB_CPU = 0, RB_CUDA = 1, RB_BACKENDS = 2 } rb_backend_kind;
 
+enum { RB_STAMPS = 4096 };
+
 typedef struct rb_backend {
   const char *name; /* "cpu", "cuda" */
   rb_backend_kind kind;
@@ -28,6 +30,9 @@ typedef struct rb_backend {
   /* One timer a backend: CUDA events on the stream that kernels use, the monotonic clock on the CPU. */
   rb_status (*timer_start)(void);
   rb_status (*timer_stop)(double *seconds);
+  /* Stamp i (below RB_STAMPS): a point in the stream's time, without waiting. stamp_interval waits for the later one. */
+  rb_status (*stamp)(int i);
+  rb_status (*stamp_interval)(int from, int to, double *seconds);
   rb_status (*memory)(size_t *total, size_t *available);
   size_t (*cache_bytes)(void); /* last-level cache: rotation of buffers goes beyond twice this */
 } rb_backend;
@@ -47,6 +52,8 @@ void rb_release(const rb_backend *b, void *p);
 size_t rb_memory_live(rb_backend_kind kind);
 size_t rb_memory_peak(rb_backend_kind kind);
 void rb_memory_reset_peak(rb_backend_kind kind);
+/* Bytes that a library holds for us (texture arrays, cuFFT work areas): positive when taken, negative when returned. */
+void rb_memory_note(rb_backend_kind kind, int64_t bytes);
 int rb_guard_violations(void);
 /* Pretend that the backend holds only `bytes` (0: no pretence). For tests of out-of-memory paths. */
 void rb_memory_limit(rb_backend_kind kind, size_t bytes);

@@ -6,6 +6,8 @@ static const rb_family *const families[] = {
     &rb_interp_family,
     &rb_derivative_family,
     &rb_spectral_family,
+    &rb_field_family,
+    &rb_transport_family,
     &rb_probe_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };

@@ -72,6 +72,24 @@ static rb_status cuda_timer_stop(double *seconds) {
 done:
   return st;
 }
+/* Events are made when first stamped and kept: a profile uses the same few thousand again and again. */
+static cudaEvent_t stamps[RB_STAMPS];
+static rb_status cuda_stamp(int i) {
+  rb_status st = RB_OK;
+  if (!stamps[i]) RB_CUDA_TRY(cudaEventCreate(&stamps[i]));
+  RB_CUDA_TRY(cudaEventRecord(stamps[i], stream));
+done:
+  return st;
+}
+static rb_status cuda_stamp_interval(int from, int to, double *seconds) {
+  rb_status st = RB_OK;
+  float ms = 0;
+  RB_CUDA_TRY(cudaEventSynchronize(stamps[to]));
+  RB_CUDA_TRY(cudaEventElapsedTime(&ms, stamps[from], stamps[to]));
+  *seconds = 1e-3 * (double)ms;
+done:
+  return st;
+}
 static rb_status cuda_memory(size_t *total, size_t *available) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaMemGetInfo(available, total));
@@ -81,8 +99,8 @@ done:
 static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
 
 static const rb_backend backend = {
-    "cuda",      RB_CUDA,          cuda_alloc,      cuda_release, cuda_upload,      cuda_download, cuda_fill,
-    cuda_sync,   cuda_timer_start, cuda_timer_stop, cuda_memory,  cuda_cache_bytes,
+    "cuda",          RB_CUDA,         cuda_alloc, cuda_release,        cuda_upload, cuda_download,    cuda_fill, cuda_sync,
+    cuda_timer_start, cuda_timer_stop, cuda_stamp, cuda_stamp_interval, cuda_memory, cuda_cache_bytes,
 };
 
 static rb_status open_device(void) {

@@ -1,5 +1,7 @@
 #include "kernels/derivative/derivative.h"
 
+#include "kernels/base/profile.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -48,8 +50,22 @@ done:
 
 static const rb_derivative_ops *ops_of(const rb_derivative_plan *p) { return p->variant->ops; }
 
-rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g) { return ops_of(plan)->gradient(plan, f, g); }
-rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d) { return ops_of(plan)->divergence(plan, v, d); }
+rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_FIRST));
+  RB_TRY(ops_of(plan)->gradient(plan, f, g));
+  RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
+done:
+  return st;
+}
+rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_FIRST));
+  RB_TRY(ops_of(plan)->divergence(plan, v, d));
+  RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
+done:
+  return st;
+}
 void rb_derivative_destroy(rb_derivative_plan *plan) {
   if (plan) ops_of(plan)->destroy(plan);
 }

@@ -1,5 +1,7 @@
 #include "kernels/interp/interp.h"
 
+#include "kernels/base/profile.h"
+
 #include <float.h>
 #include <string.h>
 
@@ -51,11 +53,25 @@ done:
 
 static const rb_interp_ops *ops_of(const rb_interp_plan *p) { return p->variant->ops; }
 
-rb_status rb_interp_load(rb_interp_plan *plan, const void *f) { return ops_of(plan)->load(plan, f); }
+/* Loading is part of an interpolation's time, and counts as none. */
+rb_status rb_interp_load(rb_interp_plan *plan, const void *f) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_INTERP));
+  RB_TRY(ops_of(plan)->load(plan, f));
+  RB_TRY(rb_profile_end(plan->backend, 0, 0));
+done:
+  return st;
+}
 
 rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, const void *x, void *out) {
   if (np < 0) return RB_FAIL(RB_EINVAL, "interp: %lld points", (long long)np);
-  return np == 0 ? RB_OK : ops_of(plan)->eval(plan, np, x, out);
+  rb_status st = RB_OK;
+  if (np == 0) return st;
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_INTERP));
+  RB_TRY(ops_of(plan)->eval(plan, np, x, out));
+  RB_TRY(rb_profile_end(plan->backend, plan->desc.components, rb_interp_bytes(&plan->desc, np)));
+done:
+  return st;
 }
 
 void rb_interp_destroy(rb_interp_plan *plan) {

@@ -1,5 +1,6 @@
 #include "kernels/spectral/spectral.h"
 
+#include "kernels/base/profile.h"
 #include "kernels/spectral/spectral_symbol.h"
 
 #include <float.h>
@@ -48,14 +49,57 @@ done:
   return st;
 }
 
+static const rb_spectral_ops *ops_of(const rb_spectral_plan *p) { return p->variant->ops; }
+
+static rb_status check_components(const rb_spectral_plan *plan, const rb_spectral_op *op) {
+  if ((op->kind == RB_OP_LERAY || op->kind == RB_OP_H1DIV) && plan->desc.components != 3)
+    return RB_FAIL(RB_EINVAL, "spectral: the %s needs 3 components", op->kind == RB_OP_LERAY ? "Leray projection" : "H1-div form");
+  return RB_OK;
+}
+
 rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, const void *in, void *out) {
-  if (op->kind == RB_OP_LERAY && plan->desc.components != 3)
-    return RB_FAIL(RB_EINVAL, "spectral: the Leray projection needs 3 components");
-  return ((const rb_spectral_ops *)plan->variant->ops)->apply(plan, op, in, out);
+  rb_status st = RB_OK;
+  RB_TRY(check_components(plan, op));
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
+  RB_TRY(ops_of(plan)->apply(plan, op, in, out));
+  RB_TRY(rb_profile_end(plan->backend, plan->desc.components, rb_spectral_bytes(&plan->desc)));
+done:
+  return st;
+}
+
+/* Half a transform pair a component: counted as 1/2. */
+rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+  rb_status st = RB_OK;
+  RB_TRY(check_components(plan, of));
+  if (c) RB_TRY(check_components(plan, oc));
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
+  RB_TRY(ops_of(plan)->analyse(plan, of, f, oc, c, out));
+  RB_TRY(rb_profile_end(plan->backend, 0.5 * plan->desc.components, rb_spectral_bytes(&plan->desc) * (c ? 1.5 : 1)));
+done:
+  return st;
+}
+
+rb_status rb_spectral_synthesise(rb_spectral_plan *plan, const void *c, void *f) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
+  RB_TRY(ops_of(plan)->synthesise(plan, c, f));
+  RB_TRY(rb_profile_end(plan->backend, 0.5 * plan->desc.components, rb_spectral_bytes(&plan->desc)));
+done:
+  return st;
+}
+
+rb_status rb_spectral_scale(rb_spectral_plan *plan, const rb_spectral_op *op, const void *c, void *out) {
+  rb_status st = RB_OK;
+  RB_TRY(check_components(plan, op));
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
+  RB_TRY(ops_of(plan)->scale(plan, op, c, out));
+  RB_TRY(rb_profile_end(plan->backend, 0, rb_spectral_bytes(&plan->desc)));
+done:
+  return st;
 }
 
 void rb_spectral_destroy(rb_spectral_plan *plan) {
-  if (plan) ((const rb_spectral_ops *)plan->variant->ops)->destroy(plan);
+  if (plan) ops_of(plan)->destroy(plan);
 }
 
 double rb_spectral_flops(const rb_spectral_desc *desc) {
@@ -74,14 +118,14 @@ double rb_spectral_tolerance(const rb_spectral_desc *desc, double range, double 
 
 double rb_spectral_symbol_max(const rb_spectral_op *op, rb_grid g) {
   double h[3], best = 0;
-  if (op->kind == RB_OP_LERAY) return 1;
   for (int a = 0; a < 3; a++) h[a] = rb_grid_spacing(g, a);
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t l = 0; l <= g.n[2] / 2; l++) {
         double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]), (double)rb_wavenumber(l, g.n[2])};
-        double s = fabs(rb_symbol_f64(op, h, k));
-        if (s > best) best = s;
+        rb_symbol_f64 s = rb_symbol_at_f64(op, h, k);
+        double along = s.p + s.q * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2]); /* eigenvalues: across k, and along it */
+        best = fmax(best, fmax(fabs(s.p), fabs(along)));
       }
   return best;
 }

@@ -36,39 +36,112 @@ done:
   return st;
 }
 
-static __global__ void __launch_bounds__(256) pass(float2 *__restrict__ u, int64_t count, int n1, int n2, int n3, int components,
-                                                  rb_spectral_op op, float3 spacing, float scale) {
+/* Where the passes work. weight: c_k = w_k (F f)_k / sqrt(N). */
+typedef struct {
+  int64_t count;
+  int n1, n2, n3, components;
+  float3 h;
+} layout;
+
+static layout layout_of(const rb_spectral_desc *d) {
+  rb_grid g = d->grid;
+  layout l = {rb_cufft_coefficients(g), (int)g.n[0], (int)g.n[1], (int)g.n[2], d->components,
+              make_float3((float)rb_grid_spacing(g, 0), (float)rb_grid_spacing(g, 1), (float)rb_grid_spacing(g, 2))};
+  return l;
+}
+
+static __device__ __forceinline__ float weight_of(const layout &l, int64_t p) {
+  int k3 = (int)(p % (l.n3 / 2 + 1));
+  return k3 == 0 || 2 * k3 == l.n3 ? 1.0f : 1.41421356237f;
+}
+
+/* (S u)_c at coefficient p: p u_c + q k_c (k.u). */
+template <int C>
+static __device__ __forceinline__ void times_symbol(const rb_spectral_op &op, const layout &l, const float k[3], float2 u[C]) {
+  float h[3] = {l.h.x, l.h.y, l.h.z};
+  rb_symbol_f32 s = rb_symbol_at_f32(&op, h, k);
+  float re = 0, im = 0;
+  if (C == 3)
+#pragma unroll
+    for (int c = 0; c < C; c++) re += s.q * k[c] * u[c].x, im += s.q * k[c] * u[c].y;
+#pragma unroll
+  for (int c = 0; c < C; c++) u[c] = make_float2(s.p * u[c].x + k[c] * re, s.p * u[c].y + k[c] * im);
+}
+
+/* out = ws S_u u + S_c c. u, c may be NULL; ws: scale, times the weight (power 1) or its inverse (power -1). */
+template <int C>
+static __global__ void __launch_bounds__(256) pass(layout l, rb_spectral_op op_u, const float2 *u, float scale, int weight_power,
+                                                  rb_spectral_op op_c, const float2 *c, float2 *out) {
   int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (p >= count) return;
-  float k[3], h[3] = {spacing.x, spacing.y, spacing.z};
-  rb_wavenumbers(p, n1, n2, n3, k);
-  float s = rb_symbol_f32(&op, h, k);
-  if (op.kind != RB_OP_LERAY) {
-    for (int c = 0; c < components; c++) {
-      float2 v = u[c * count + p];
-      u[c * count + p] = make_float2(v.x * s * scale, v.y * s * scale);
+  if (p >= l.count) return;
+  float k[3];
+  float2 sum[C] = {}, v[C];
+  rb_wavenumbers(p, l.n1, l.n2, l.n3, k);
+  if (u) {
+    float w = weight_power == 0 ? scale : weight_power > 0 ? scale * weight_of(l, p) : scale / weight_of(l, p);
+#pragma unroll
+    for (int i = 0; i < C; i++) {
+      sum[i] = u[i * l.count + p];
+      sum[i].x *= w, sum[i].y *= w;
     }
-    return;
+    times_symbol<C>(op_u, l, k, sum);
   }
-  float2 a = u[p], b = u[count + p], c = u[2 * count + p];
-  float re = s * (k[0] * a.x + k[1] * b.x + k[2] * c.x), im = s * (k[0] * a.y + k[1] * b.y + k[2] * c.y);
-  u[p] = make_float2(scale * (a.x - k[0] * re), scale * (a.y - k[0] * im));
-  u[count + p] = make_float2(scale * (b.x - k[1] * re), scale * (b.y - k[1] * im));
-  u[2 * count + p] = make_float2(scale * (c.x - k[2] * re), scale * (c.y - k[2] * im));
+  if (c) {
+#pragma unroll
+    for (int i = 0; i < C; i++) v[i] = c[i * l.count + p];
+    times_symbol<C>(op_c, l, k, v);
+#pragma unroll
+    for (int i = 0; i < C; i++) sum[i].x += v[i].x, sum[i].y += v[i].y;
+  }
+#pragma unroll
+  for (int i = 0; i < C; i++) out[i * l.count + p] = sum[i];
+}
+
+static rb_status launch_pass(const rb_spectral_desc *d, rb_spectral_op op_u, const float2 *u, double scale, int weight_power,
+                             rb_spectral_op op_c, const float2 *c, float2 *out) {
+  rb_status st = RB_OK;
+  layout l = layout_of(d);
+  if (d->components == 3)
+    RB_LAUNCH(pass<3>, rb_blocks(l.count, 256), 256, 0, l, op_u, u, (float)scale, weight_power, op_c, c, out);
+  else
+    RB_LAUNCH(pass<1>, rb_blocks(l.count, 256), 256, 0, l, op_u, u, (float)scale, weight_power, op_c, c, out);
+done:
+  return st;
 }
 
 static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const void *in, void *out) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
-  rb_grid g = head->desc.grid;
-  int64_t count = rb_cufft_coefficients(g);
-  float3 h = make_float3((float)rb_grid_spacing(g, 0), (float)rb_grid_spacing(g, 1), (float)rb_grid_spacing(g, 2));
   RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)in, p->spectrum));
-  RB_LAUNCH(pass, rb_blocks(count, 256), 256, 0, p->spectrum, count, (int)g.n[0], (int)g.n[1], (int)g.n[2], head->desc.components, *op, h,
-            (float)(1.0 / (double)rb_grid_points(g)));
+  RB_TRY(launch_pass(&head->desc, *op, p->spectrum, 1.0 / (double)rb_grid_points(head->desc.grid), 0, *op, NULL, p->spectrum));
   RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)out));
 done:
   return st;
 }
 
-extern "C" const rb_spectral_ops rb_spectral_cufft = {supports, plan, apply, destroy};
+static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+  rb_status st = RB_OK;
+  cufft_plan *p = (cufft_plan *)head;
+  RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)f, p->spectrum));
+  RB_TRY(launch_pass(&head->desc, *of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1, c ? *oc : *of, (const float2 *)c,
+                     (float2 *)out));
+done:
+  return st;
+}
+
+/* cuFFT's inverse destroys its input: the pass that scales is also the copy. */
+static rb_status synthesise(rb_spectral_plan *head, const void *c, void *f) {
+  rb_status st = RB_OK;
+  cufft_plan *p = (cufft_plan *)head;
+  rb_spectral_op one = rb_spectral_times(1);
+  RB_TRY(launch_pass(&head->desc, one, (const float2 *)c, 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, one, NULL, p->spectrum));
+  RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)f));
+done:
+  return st;
+}
+
+static rb_status scale(rb_spectral_plan *head, const rb_spectral_op *op, const void *c, void *out) {
+  return launch_pass(&head->desc, *op, NULL, 1, 0, *op, (const float2 *)c, (float2 *)out);
+}
+
+extern "C" const rb_spectral_ops rb_spectral_cufft = {supports, plan, apply, analyse, synthesise, scale, destroy};

@@ -1,5 +1,6 @@
-/* Symbols of the spectral operators for cpu/fftw and cuda/cufft, in REAL; the oracle has its own.
- * RB_DEVICE is __device__ under nvcc and empty elsewhere. */
+/* Symbols of the spectral operators for cpu/fftw and cuda/cufft; the oracle has its own.
+ * Every operator has the form S b = p b + q k (k.b), with q = 0 for the scalar ones.
+ * RB_DEVICE is __host__ __device__ under nvcc and empty elsewhere. */
 #ifndef RB_SPECTRAL_SYMBOL_H
 #define RB_SPECTRAL_SYMBOL_H
 
@@ -13,34 +14,34 @@
 #define RB_DEVICE
 #endif
 
-/* S(k) / N of a scalar symbol, and the Leray coefficient theta / |k|^2 of the projection. */
-static inline RB_DEVICE float rb_symbol_f32(const rb_spectral_op *op, const float h[3], const float k[3]) {
-  float k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
-  if (op->kind == RB_OP_LERAY)
-    return k2 > 0 ? 1.0f / ((1.0f + (float)op->beta_v / ((float)op->beta_w * (k2 + 1.0f))) * k2) : 0.0f;
-  if (op->kind == RB_OP_GAUSSIAN) {
-    float s = 0;
-    for (int a = 0; a < 3; a++) s += (float)op->sigma[a] * h[a] * k[a] * ((float)op->sigma[a] * h[a] * k[a]);
-    return expf(-0.5f * s);
+/* Integer powers by repeated products: exponents are small and the same for every coefficient. */
+#define RB_DEFINE_SYMBOL(REAL, SUFFIX, EXP)                                                                                 \
+  typedef struct {                                                                                                          \
+    REAL p, q;                                                                                                              \
+  } rb_symbol_##SUFFIX;                                                                                                     \
+  static inline RB_DEVICE rb_symbol_##SUFFIX rb_symbol_at_##SUFFIX(const rb_spectral_op *op, const REAL h[3], const REAL k[3]) { \
+    rb_symbol_##SUFFIX s = {(REAL)op->scale, 0};                                                                            \
+    REAL k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];                                                                      \
+    if (op->kind == RB_OP_LERAY) {                                                                                          \
+      if (k2 > 0) s.q = -s.p / (((REAL)1 + (REAL)op->beta_v / ((REAL)op->beta_w * (k2 + (REAL)1))) * k2);                   \
+    } else if (op->kind == RB_OP_H1DIV) {                                                                                   \
+      s.q = s.p * (REAL)op->beta_w * (k2 + (REAL)1);                                                                        \
+      s.p *= (REAL)op->beta_v * k2;                                                                                         \
+    } else if (op->kind == RB_OP_GAUSSIAN) {                                                                                \
+      REAL e = 0;                                                                                                           \
+      for (int a = 0; a < 3; a++) e += (REAL)op->sigma[a] * h[a] * k[a] * ((REAL)op->sigma[a] * h[a] * k[a]);               \
+      s.p *= EXP((REAL)-0.5 * e);                                                                                           \
+    } else {                                                                                                                \
+      REAL base = (REAL)op->alpha * k2 + (REAL)op->gamma;                                                                   \
+      if (base == (REAL)0) s.p = (REAL)op->null;                                                                            \
+      else {                                                                                                                \
+        for (int e = 0; e < op->power; e++) s.p *= base;                                                                    \
+        for (int e = 0; e > op->power; e--) s.p /= base;                                                                    \
+      }                                                                                                                     \
+    }                                                                                                                       \
+    return s;                                                                                                               \
   }
-  float base = (float)op->alpha * k2 + (float)op->gamma, value = (float)op->scale;
-  if (base == 0.0f) return (float)op->null;
-  for (int p = 0; p < op->power; p++) value *= base;
-  for (int p = 0; p > op->power; p--) value /= base;
-  return value;
-}
-static inline RB_DEVICE double rb_symbol_f64(const rb_spectral_op *op, const double h[3], const double k[3]) {
-  double k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
-  if (op->kind == RB_OP_LERAY) return k2 > 0 ? 1.0 / ((1.0 + op->beta_v / (op->beta_w * (k2 + 1.0))) * k2) : 0.0;
-  if (op->kind == RB_OP_GAUSSIAN) {
-    double s = 0;
-    for (int a = 0; a < 3; a++) s += op->sigma[a] * h[a] * k[a] * (op->sigma[a] * h[a] * k[a]);
-    return exp(-0.5 * s);
-  }
-  double base = op->alpha * k2 + op->gamma, value = op->scale;
-  if (base == 0.0) return op->null;
-  for (int p = 0; p < op->power; p++) value *= base;
-  for (int p = 0; p > op->power; p--) value /= base;
-  return value;
-}
+RB_DEFINE_SYMBOL(float, f32, expf)
+RB_DEFINE_SYMBOL(double, f64, exp)
+#undef RB_DEFINE_SYMBOL
 #endif

@@ -1,0 +1,80 @@
+/* Body of cpu/omp of field, included once a precision with REAL and SUFFIX(name). A term whose coefficient is 0 reads
+ * z instead (times 0 is skipped by the branch outside the loop). */
+
+static void SUFFIX(fill)(int64_t n, REAL a, REAL *z) {
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < n; i++) z[i] = a;
+}
+
+static void SUFFIX(combine)(int64_t n, REAL a, const REAL *x, REAL b, const REAL *y, REAL c, REAL *z) {
+  if (a != 0 && b != 0 && c != 0) {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] = a * x[i] + b * y[i] + c * z[i];
+  } else if (a != 0 && b != 0) {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] = a * x[i] + b * y[i];
+  } else if (a != 0 || b != 0) {
+    const REAL *one = a != 0 ? x : y;
+    const REAL s = a != 0 ? a : b;
+    if (c != 0) {
+#pragma omp parallel for simd schedule(static)
+      for (int64_t i = 0; i < n; i++) z[i] = s * one[i] + c * z[i];
+    } else {
+#pragma omp parallel for simd schedule(static)
+      for (int64_t i = 0; i < n; i++) z[i] = s * one[i];
+    }
+  } else if (c != 0) {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] *= c;
+  } else {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] = 0;
+  }
+}
+
+static void SUFFIX(multiply)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL c, REAL *z) {
+  if (c != 0) {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] = a * x[i] * y[i] + c * z[i];
+  } else {
+#pragma omp parallel for simd schedule(static)
+    for (int64_t i = 0; i < n; i++) z[i] = a * x[i] * y[i];
+  }
+}
+
+static void SUFFIX(divide)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL *z) {
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < n; i++) z[i] = a * x[i] / y[i];
+}
+
+static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const double b[3], const REAL *w, REAL *x) {
+  int64_t n = rb_grid_points(g);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int axis = 0; axis < 3; axis++)
+    for (int64_t i1 = 0; i1 < g.n[0]; i1++)
+      for (int64_t i2 = 0; i2 < g.n[1]; i2++) {
+        const int64_t row = axis * n + (i1 * g.n[1] + i2) * g.n[2];
+        const REAL base = axis == 0 ? (REAL)i1 : axis == 1 ? (REAL)i2 : 0, step = axis == 2 ? 1 : 0, s = (REAL)a[axis], t = (REAL)b[axis];
+        for (int64_t i3 = 0; i3 < g.n[2]; i3++)
+          x[row + i3] = base + step * (REAL)i3 + (v ? s * v[row + i3] : 0) + (w ? t * w[row + i3] : 0);
+      }
+}
+
+static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
+  double sum = 0;
+#pragma omp parallel for simd reduction(+ : sum) schedule(static)
+  for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
+  return sum;
+}
+
+static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
+  double sum = 0, least = INFINITY, greatest = -INFINITY;
+#pragma omp parallel for reduction(+ : sum) reduction(min : least) reduction(max : greatest) schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    double v = (double)x[i];
+    sum += v;
+    least = v < least ? v : least;
+    greatest = v > greatest ? v : greatest;
+  }
+  return sum == sum ? (rb_extremes){least, greatest, sum} : (rb_extremes){NAN, NAN, NAN};
+}

@@ -1,0 +1,75 @@
+/* Oracle of field: serial loops, every operation in double, one rounding at the end. */
+#include "kernels/field/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double get(rb_dtype t, const void *x, int64_t i) { return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static void put(rb_dtype t, void *x, int64_t i, double v) {
+  if (t == RB_F64)
+    ((double *)x)[i] = v;
+  else
+    ((float *)x)[i] = (float)v;
+}
+static double term(rb_dtype t, double a, const void *x, int64_t i) { return a != 0 ? a * get(t, x, i) : 0; }
+
+static rb_status supports(const rb_field_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *backend, const rb_field_desc *d, rb_field_plan **out) {
+  (void)backend, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static rb_status fill(rb_field_plan *p, int64_t n, double a, void *z) {
+  for (int64_t i = 0; i < n; i++) put(p->desc.dtype, z, i, a);
+  return RB_OK;
+}
+static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+  rb_dtype t = p->desc.dtype;
+  for (int64_t i = 0; i < n; i++) put(t, z, i, term(t, a, x, i) + term(t, b, y, i) + term(t, c, z, i));
+  return RB_OK;
+}
+static rb_status multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c, void *z) {
+  rb_dtype t = p->desc.dtype;
+  for (int64_t i = 0; i < n; i++) put(t, z, i, a * get(t, x, i) * get(t, y, i) + term(t, c, z, i));
+  return RB_OK;
+}
+static rb_status divide(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, void *z) {
+  rb_dtype t = p->desc.dtype;
+  for (int64_t i = 0; i < n; i++) put(t, z, i, a * get(t, x, i) / get(t, y, i));
+  return RB_OK;
+}
+static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+  int64_t n = rb_grid_points(g);
+  for (int axis = 0; axis < 3; axis++)
+    for (int64_t i = 0; i < n; i++) {
+      int64_t node[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+      double at = (double)node[axis];
+      if (v) at += a[axis] * get(p->desc.dtype, v, axis * n + i);
+      if (w) at += b[axis] * get(p->desc.dtype, w, axis * n + i);
+      put(p->desc.dtype, x, axis * n + i, at);
+    }
+  return RB_OK;
+}
+static rb_status dot(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += get(p->desc.dtype, x, i) * get(p->desc.dtype, y, i);
+  *out = sum;
+  return RB_OK;
+}
+static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out) {
+  *out = (rb_extremes){INFINITY, -INFINITY, 0};
+  for (int64_t i = 0; i < n; i++) {
+    double v = get(p->desc.dtype, x, i);
+    if (v < out->least) out->least = v;
+    if (v > out->greatest) out->greatest = v;
+    out->sum += v;
+  }
+  if (out->sum != out->sum) *out = (rb_extremes){NAN, NAN, NAN};
+  return RB_OK;
+}
+static void destroy(rb_field_plan *p) { free(p); }
+
+const rb_field_ops rb_field_ref = {supports, plan, fill, combine, multiply, divide, displace, dot, extremes, destroy};

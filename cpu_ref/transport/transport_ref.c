@@ -1,0 +1,200 @@
+/* Oracle of transport: serial, double whatever the arrays hold, the printed formulas step by step over the oracles of
+ * interp and derivative. Shares no arithmetic with the composed and fused variants. */
+#include "kernels/transport/transport.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  rb_transport_plan head;
+  int64_t n;
+  rb_interp_plan *interp;
+  rb_derivative_plan *derivative;
+  double *m, *v, *vt, *x[2], *g, *gx, *w; /* x[0] state feet, x[1] adjoint feet */
+  int zero;
+} oracle;
+
+static rb_status supports(const rb_transport_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static void destroy(rb_transport_plan *head) {
+  oracle *p = (oracle *)head;
+  double *arrays[] = {p->m, p->v, p->vt, p->x[0], p->x[1], p->g, p->gx, p->w};
+  rb_interp_destroy(p->interp);
+  rb_derivative_destroy(p->derivative);
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) rb_release(head->backend, arrays[i]);
+  free(p);
+}
+static rb_status plan(const rb_backend *b, const rb_transport_desc *d, rb_transport_plan **out) {
+  rb_status st = RB_OK;
+  oracle *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = b;
+  p->n = rb_grid_points(d->grid);
+  size_t field = (size_t)p->n * sizeof(double);
+  rb_interp_desc i = {.grid = d->grid, .basis = d->basis, .prefilter = d->prefilter, .boundary = RB_PERIODIC, .dtype = RB_F64, .components = 1};
+  rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = RB_F64};
+  RB_TRY(rb_interp_create(&rb_interp_family.variants[0], &i, &p->interp));
+  RB_TRY(rb_derivative_create(&rb_derivative_family.variants[0], &e, &p->derivative));
+  RB_TRY(rb_alloc(b, (size_t)(d->steps + 1) * field, (void **)&p->m));
+  double **three[] = {&p->v, &p->vt, &p->x[0], &p->x[1], &p->g, &p->gx, &p->w};
+  for (size_t k = 0; k < sizeof three / sizeof *three; k++) RB_TRY(rb_alloc(b, 3 * field, (void **)three[k]));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+
+static double get(const oracle *p, const void *x, int64_t i) {
+  return p->head.desc.dtype == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+static void put(const oracle *p, void *x, int64_t i, double v) {
+  if (p->head.desc.dtype == RB_F64)
+    ((double *)x)[i] = v;
+  else
+    ((float *)x)[i] = (float)v;
+}
+static rb_status at_feet(oracle *p, const double *f, const double *x, double *out) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_interp_load(p->interp, f));
+  RB_TRY(rb_interp_eval(p->interp, p->n, x, out));
+done:
+  return st;
+}
+
+static rb_status velocity(rb_transport_plan *head, const void *v) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  rb_grid g = head->desc.grid;
+  double dt = 1.0 / head->desc.steps;
+  p->zero = v == NULL;
+  for (int64_t i = 0; i < 3 * p->n; i++) p->v[i] = v ? get(p, v, i) : 0;
+  for (int way = 0; way < 2; way++) {
+    double s = way == 0 ? 1 : -1;
+    for (int pass = 0; pass < 2; pass++) {
+      for (int c = 0; pass == 1 && c < 3; c++) RB_TRY(at_feet(p, p->v + c * p->n, p->x[way], p->w + c * p->n));
+      for (int64_t i = 0; i < p->n; i++) {
+        double node[3] = {(double)(i / g.n[2] / g.n[1]), (double)(i / g.n[2] % g.n[1]), (double)(i % g.n[2])};
+        for (int c = 0; c < 3; c++) {
+          double mean = pass == 0 ? p->v[c * p->n + i] : (p->v[c * p->n + i] + p->w[c * p->n + i]) / 2;
+          p->x[way][c * p->n + i] = node[c] - s * dt * mean / rb_grid_spacing(g, c);
+        }
+      }
+    }
+  }
+done:
+  return st;
+}
+
+static rb_status state(rb_transport_plan *head, const void *m0) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  for (int64_t i = 0; i < p->n; i++) p->m[i] = get(p, m0, i);
+  for (int j = 0; j < head->desc.steps; j++) RB_TRY(at_feet(p, p->m + j * p->n, p->x[0], p->m + (j + 1) * p->n));
+done:
+  return st;
+}
+static const void *history(const rb_transport_plan *head, int j) {
+  const oracle *p = (const oracle *)head;
+  return p->m + j * p->n; /* double */
+}
+
+/* One step of d_t l = l div v along the feet x; divergence in g, its values at the feet in g + n; w as scratch. */
+static rb_status grow(oracle *p, const double *x, void *l) {
+  rb_status st = RB_OK;
+  double dt = 1.0 / p->head.desc.steps;
+  for (int64_t i = 0; i < p->n; i++) p->w[i] = get(p, l, i);
+  RB_TRY(at_feet(p, p->w, x, p->w + p->n));
+  for (int64_t i = 0; i < p->n; i++) {
+    double lx = p->w[p->n + i], r0 = lx * p->gx[p->n + i], r1 = (lx + dt * r0) * p->gx[i];
+    put(p, l, i, lx + dt / 2 * (r0 + r1));
+  }
+done:
+  return st;
+}
+
+static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  int steps = head->desc.steps;
+  RB_TRY(rb_divergence(p->derivative, p->v, p->gx));
+  RB_TRY(at_feet(p, p->gx, p->x[1], p->gx + p->n));
+  for (int64_t i = 0; i < 3 * p->n; i++) put(p, b, i, 0);
+  for (int j = steps; j >= 0; j--) {
+    if (j < steps) RB_TRY(grow(p, p->x[1], lambda));
+    RB_TRY(rb_gradient(p->derivative, p->m + j * p->n, p->g));
+    double w = (j == 0 || j == steps ? 0.5 : 1.0) / steps;
+    for (int64_t i = 0; i < 3 * p->n; i++) put(p, b, i, get(p, b, i) + w * get(p, lambda, i % p->n) * p->g[i]);
+  }
+done:
+  return st;
+}
+
+static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  double dt = 1.0 / head->desc.steps;
+  int64_t n = p->n;
+  for (int64_t i = 0; i < 3 * n; i++) p->vt[i] = get(p, vt, i);
+  for (int64_t i = 0; i < n; i++) put(p, mt, i, 0);
+  for (int j = 0; j < head->desc.steps; j++) {
+    for (int64_t i = 0; i < n; i++) p->w[i] = get(p, mt, i);
+    RB_TRY(at_feet(p, p->w, p->x[0], p->w + n));
+    for (int64_t i = 0; i < n; i++) put(p, mt, i, p->w[n + i]);
+    for (int after = 0; after < 2; after++)
+      for (int c = 0; c < 3; c++) {
+        RB_TRY(rb_gradient(p->derivative, p->m + (j + after) * n, p->g));
+        double *a = p->g + c * n, *u = p->vt + c * n;
+        if (!after) {
+          RB_TRY(at_feet(p, a, p->x[0], p->gx));
+          RB_TRY(at_feet(p, u, p->x[0], p->gx + n));
+          a = p->gx, u = p->gx + n;
+        }
+        for (int64_t i = 0; i < n; i++) put(p, mt, i, get(p, mt, i) - dt / 2 * a[i] * u[i]);
+      }
+  }
+done:
+  return st;
+}
+
+static rb_status advect(rb_transport_plan *head, void *f) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  for (int j = 0; j < head->desc.steps; j++) {
+    for (int64_t i = 0; i < p->n; i++) p->w[i] = get(p, f, i);
+    RB_TRY(at_feet(p, p->w, p->x[0], p->w + p->n));
+    for (int64_t i = 0; i < p->n; i++) put(p, f, i, p->w[p->n + i]);
+  }
+done:
+  return st;
+}
+
+static rb_status jacobian(rb_transport_plan *head, const void *divergence, void *det) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  for (int64_t i = 0; i < p->n; i++) p->gx[i] = get(p, divergence, i), put(p, det, i, 1);
+  RB_TRY(at_feet(p, p->gx, p->x[0], p->gx + p->n));
+  for (int j = 0; j < head->desc.steps; j++) RB_TRY(grow(p, p->x[0], det));
+done:
+  return st;
+}
+
+static rb_status map(rb_transport_plan *head, void *u) {
+  rb_status st = RB_OK;
+  oracle *p = (oracle *)head;
+  rb_grid g = head->desc.grid;
+  for (int64_t i = 0; i < 3 * p->n; i++) p->w[i] = 0;
+  for (int j = 0; j < head->desc.steps; j++) {
+    for (int c = 0; c < 3; c++) RB_TRY(at_feet(p, p->w + c * p->n, p->x[0], p->gx + c * p->n));
+    for (int64_t i = 0; i < 3 * p->n; i++) {
+      int64_t q = i % p->n, node[3] = {q / g.n[2] / g.n[1], q / g.n[2] % g.n[1], q % g.n[2]};
+      p->w[i] = p->gx[i] + p->x[0][i] - (double)node[i / p->n];
+    }
+  }
+  for (int64_t i = 0; i < 3 * p->n; i++) put(p, u, i, p->w[i]);
+done:
+  return st;
+}
+
+const rb_transport_ops rb_transport_ref = {supports, plan, velocity, state, history, adjoint, incremental, advect, jacobian, map, destroy};

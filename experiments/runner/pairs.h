@@ -1,0 +1,27 @@
+/* Pairs of images to register: template, reference, and labels of both where there are any. */
+#ifndef RB_PAIRS_H
+#define RB_PAIRS_H
+
+#include "datasets/resample.h"
+#include "datasets/volume.h"
+
+typedef struct {
+  rb_grid grid;
+  float *image[2], *labels[2]; /* [0] template, [1] reference; labels NULL when absent */
+  rb_volume like;              /* the reference's geometry, where it came from a file */
+  char file[2][128], sha256[2][65];
+} rb_pair;
+
+enum { RB_TEMPLATE, RB_REFERENCE };
+
+/* `name`: na02, na03, na10, ... -> na01 of the data set nirep; phantom: a head and itself under a known flow; colin27: the
+ * brain and itself under that flow. RB_ENOTFOUND: the data set is absent. */
+rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pair *out);
+/* From files; grid {0}: the images' own, which must agree. Label paths may be NULL. */
+rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid, rb_pair *out);
+void rb_pair_free(rb_pair *p);
+
+/* The flow behind the synthetic pairs: v_a = amplitude (sin, cos products), [3][N], radians a unit time. */
+void rb_pair_flow(rb_grid grid, float *v);
+rb_status rb_resampling_parse(const char *name, rb_resampling *out);
+#endif

@@ -1,0 +1,240 @@
+/* cuda/grid of field: a thread handles four values by 16-byte accesses (one by one where arrays are not aligned).
+ * Reductions leave one partial sum a block, which one more block adds in a fixed order: results repeat bit by bit. */
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/field/field.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { THREADS = 256, PARTIALS = 1024, SUMS = 3 };
+
+typedef struct {
+  rb_field_plan head;
+  double *partial; /* [SUMS][PARTIALS], then SUMS results */
+  double *host;    /* pinned, SUMS */
+} grid_plan;
+
+static rb_status supports(const rb_field_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+}
+static void destroy(rb_field_plan *head) {
+  grid_plan *p = (grid_plan *)head;
+  rb_release(head->backend, p->partial);
+  if (p->host) cudaFreeHost(p->host);
+  free(p);
+}
+static rb_status plan(const rb_backend *backend, const rb_field_desc *d, rb_field_plan **out) {
+  rb_status st = RB_OK;
+  (void)d;
+  grid_plan *p = (grid_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  RB_TRY(rb_alloc(backend, (SUMS * PARTIALS + SUMS) * sizeof(double), (void **)&p->partial));
+  RB_CUDA_TRY(cudaMallocHost((void **)&p->host, SUMS * sizeof(double)));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+
+/* ---- pointwise ---------------------------------------------------------------------------------------- */
+
+template <int V>
+struct __align__(sizeof(float) * V) pack {
+  float v[V];
+};
+
+struct combine_op {
+  float a, b, c;
+  __device__ float operator()(float x, float y, float z) const {
+    float r = a != 0.0f ? a * x : 0.0f;
+    if (b != 0.0f) r = fmaf(b, y, r);
+    return c != 0.0f ? fmaf(c, z, r) : r;
+  }
+};
+struct fill_op {
+  float a;
+  __device__ float operator()(float, float, float) const { return a; }
+};
+struct multiply_op {
+  float a, c;
+  __device__ float operator()(float x, float y, float z) const {
+    float r = a * x * y;
+    return c != 0.0f ? fmaf(c, z, r) : r;
+  }
+};
+struct divide_op {
+  float a;
+  __device__ float operator()(float x, float y, float) const { return a * x / y; }
+};
+
+/* z_i = op(x_i, y_i, z_i); an absent operand is NULL. */
+template <int V, class OP>
+static __global__ void __launch_bounds__(THREADS) pointwise(OP op, int64_t packs, const float *x, const float *y, int read_z, float *z) {
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= packs) return;
+  pack<V> px = {}, py = {}, pz = {};
+  if (x) px = reinterpret_cast<const pack<V> *>(x)[i];
+  if (y) py = reinterpret_cast<const pack<V> *>(y)[i];
+  if (read_z) pz = reinterpret_cast<const pack<V> *>(z)[i];
+#pragma unroll
+  for (int k = 0; k < V; k++) pz.v[k] = op(px.v[k], py.v[k], pz.v[k]);
+  reinterpret_cast<pack<V> *>(z)[i] = pz;
+}
+
+template <class OP>
+static rb_status apply(OP op, int64_t n, const void *x, const void *y, int read_z, void *z) {
+  rb_status st = RB_OK;
+  if (n == 0) return RB_OK;
+  int vector = n % 4 == 0 && ((uintptr_t)x | (uintptr_t)y | (uintptr_t)z) % 16 == 0;
+  if (vector)
+    RB_LAUNCH((pointwise<4, OP>), rb_blocks(n / 4, THREADS), THREADS, 0, op, n / 4, (const float *)x, (const float *)y, read_z, (float *)z);
+  else
+    RB_LAUNCH((pointwise<1, OP>), rb_blocks(n, THREADS), THREADS, 0, op, n, (const float *)x, (const float *)y, read_z, (float *)z);
+done:
+  return st;
+}
+
+static rb_status fill(rb_field_plan *, int64_t n, double a, void *z) {
+  fill_op op = {(float)a};
+  return apply(op, n, NULL, NULL, 0, z);
+}
+static rb_status combine(rb_field_plan *, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+  combine_op op = {(float)a, (float)b, (float)c};
+  return apply(op, n, a != 0 ? x : NULL, b != 0 ? y : NULL, c != 0, z);
+}
+static rb_status multiply(rb_field_plan *, int64_t n, double a, const void *x, const void *y, double c, void *z) {
+  multiply_op op = {(float)a, (float)c};
+  return apply(op, n, x, y, c != 0, z);
+}
+static rb_status divide(rb_field_plan *, int64_t n, double a, const void *x, const void *y, void *z) {
+  divide_op op = {(float)a};
+  return apply(op, n, x, y, 0, z);
+}
+
+static __global__ void __launch_bounds__(THREADS) displace_kernel(int n1, int n2, int n3, float3 a, const float *__restrict__ v, float3 b,
+                                                                 const float *__restrict__ w, float *__restrict__ x) {
+  int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x, n = (int64_t)n1 * n2 * n3;
+  if (p >= n) return;
+  int row = (int)(p / n3), node[3] = {row / n2, row % n2, (int)(p - (int64_t)row * n3)};
+  float s[3] = {a.x, a.y, a.z}, t[3] = {b.x, b.y, b.z};
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    float d = v ? s[c] * v[c * n + p] : 0.0f;
+    if (w) d = fmaf(t[c], w[c * n + p], d);
+    x[c * n + p] = (float)node[c] + d;
+  }
+}
+static rb_status displace(rb_field_plan *, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+  rb_status st = RB_OK;
+  float3 s = v ? make_float3((float)a[0], (float)a[1], (float)a[2]) : make_float3(0, 0, 0);
+  float3 t = w ? make_float3((float)b[0], (float)b[1], (float)b[2]) : make_float3(0, 0, 0);
+  RB_LAUNCH(displace_kernel, rb_blocks(rb_grid_points(g), THREADS), THREADS, 0, (int)g.n[0], (int)g.n[1], (int)g.n[2], s, (const float *)v, t,
+            (const float *)w, (float *)x);
+done:
+  return st;
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------- */
+
+static __device__ double warp_sum(double v) {
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+static __device__ double warp_least(double v) {
+  for (int o = 16; o > 0; o >>= 1) v = fmin(v, __shfl_xor_sync(~0u, v, o));
+  return v;
+}
+
+/* Values of the block's threads joined in thread 0. */
+struct joined {
+  double sum, least, greatest;
+};
+static __device__ joined join_block(double sum, double least, double greatest) {
+  __shared__ double s[3][THREADS / 32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  sum = warp_sum(sum), least = warp_least(least), greatest = -warp_least(-greatest);
+  if (lane == 0) s[0][warp] = sum, s[1][warp] = least, s[2][warp] = greatest;
+  __syncthreads();
+  if (warp == 0) {
+    const int in = lane < THREADS / 32;
+    sum = warp_sum(in ? s[0][lane] : 0.0);
+    least = warp_least(in ? s[1][lane] : INFINITY);
+    greatest = -warp_least(in ? -s[2][lane] : INFINITY);
+  }
+  joined j = {sum, least, greatest};
+  return j;
+}
+
+template <int V>
+static __global__ void __launch_bounds__(THREADS) dot_partial(int64_t packs, const float *x, const float *y, double *partial) {
+  double sum = 0;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < packs; i += (int64_t)gridDim.x * THREADS) {
+    pack<V> a = reinterpret_cast<const pack<V> *>(x)[i], b = reinterpret_cast<const pack<V> *>(y)[i];
+#pragma unroll
+    for (int k = 0; k < V; k++) sum = fma((double)a.v[k], (double)b.v[k], sum);
+  }
+  joined j = join_block(sum, 0, 0);
+  if (threadIdx.x == 0) partial[blockIdx.x] = j.sum;
+}
+static __global__ void __launch_bounds__(THREADS) extremes_partial(int64_t n, const float *x, double *partial) {
+  double sum = 0, least = INFINITY, greatest = -INFINITY;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
+    double v = (double)x[i];
+    sum += v, least = fmin(least, v), greatest = fmax(greatest, v);
+  }
+  joined j = join_block(sum, least, greatest);
+  if (threadIdx.x == 0) partial[blockIdx.x] = j.sum, partial[PARTIALS + blockIdx.x] = j.least, partial[2 * PARTIALS + blockIdx.x] = j.greatest;
+}
+static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, double *partial) {
+  double sum = 0, least = INFINITY, greatest = -INFINITY;
+  for (int i = threadIdx.x; i < blocks; i += THREADS) {
+    sum += partial[i];
+    if (all) least = fmin(least, partial[PARTIALS + i]), greatest = fmax(greatest, partial[2 * PARTIALS + i]);
+  }
+  joined j = join_block(sum, least, greatest);
+  double *out = partial + SUMS * PARTIALS;
+  if (threadIdx.x == 0) out[0] = j.sum, out[1] = j.least, out[2] = j.greatest;
+}
+
+static rb_status collect(grid_plan *p, int blocks, int all) {
+  rb_status st = RB_OK;
+  RB_LAUNCH(finish, 1, THREADS, 0, blocks, all, p->partial);
+  RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->partial + SUMS * PARTIALS, SUMS * sizeof(double), cudaMemcpyDeviceToHost, rb_cuda_stream()));
+  RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
+done:
+  return st;
+}
+
+static int partial_blocks(int64_t work) { return work > (int64_t)PARTIALS * THREADS ? PARTIALS : work > 0 ? (int)rb_blocks(work, THREADS) : 1; }
+
+static rb_status dot(rb_field_plan *head, int64_t n, const void *x, const void *y, double *out) {
+  rb_status st = RB_OK;
+  grid_plan *p = (grid_plan *)head;
+  int vector = n % 4 == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
+  int64_t work = vector ? n / 4 : n;
+  int blocks = partial_blocks(work);
+  if (vector)
+    RB_LAUNCH(dot_partial<4>, blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
+  else
+    RB_LAUNCH(dot_partial<1>, blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
+  RB_TRY(collect(p, blocks, 0));
+  *out = p->host[0];
+done:
+  return st;
+}
+
+static rb_status extremes(rb_field_plan *head, int64_t n, const void *x, rb_extremes *out) {
+  rb_status st = RB_OK;
+  grid_plan *p = (grid_plan *)head;
+  int blocks = partial_blocks(n);
+  RB_LAUNCH(extremes_partial, blocks, THREADS, 0, n, (const float *)x, p->partial);
+  RB_TRY(collect(p, blocks, 1));
+  out->sum = p->host[0], out->least = p->host[1], out->greatest = p->host[2];
+  if (out->sum != out->sum) out->least = out->greatest = out->sum;
+done:
+  return st;
+}
+
+extern "C" const rb_field_ops rb_field_grid = {supports, plan, fill, combine, multiply, divide, displace, dot, extremes, destroy};

@@ -1,0 +1,50 @@
+/* What cuda/fused shares with the composed transport: its plan, its small steps, and the functions that it keeps. */
+#ifndef RB_TRANSPORT_COMPOSED_H
+#define RB_TRANSPORT_COMPOSED_H
+
+#include "kernels/field/field.h"
+#include "kernels/transport/transport.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rb_composed {
+  rb_transport_plan head;
+  int64_t n;
+  size_t field_bytes;
+  double dt;
+  rb_interp_plan *interp;
+  rb_derivative_plan *derivative;
+  rb_field_plan *field;
+  const void *v; /* the caller's; NULL: zero */
+  int has_state_feet, has_adjoint_feet;
+  char *state_feet, *adjoint_feet; /* [3][N] grid units */
+  char *m;                         /* [steps + 1][N] */
+  char *gradient, *vector;         /* [3][N] scratch */
+  char *scalar[2];                 /* [N] scratch */
+  rb_status (*feet)(struct rb_composed *p, int sign, char *to); /* characteristics' feet of p->v */
+} rb_composed;
+
+/* Fill an allocated, zeroed plan; destroy what it holds, without freeing the plan itself. */
+rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_transport_desc *d);
+void rb_composed_close(rb_composed *p);
+
+rb_status rb_composed_interpolate(rb_composed *p, const void *f, const void *feet, void *out);
+rb_status rb_composed_interpolate_vector(rb_composed *p, const void *f, const void *feet, char *out);
+rb_status rb_composed_need_state_feet(rb_composed *p);
+rb_status rb_composed_need_adjoint_feet(rb_composed *p);
+
+rb_status rb_composed_velocity(rb_transport_plan *head, const void *v);
+rb_status rb_composed_state(rb_transport_plan *head, const void *m0);
+const void *rb_composed_history(const rb_transport_plan *head, int j);
+rb_status rb_composed_adjoint(rb_transport_plan *head, void *lambda, void *b);
+rb_status rb_composed_incremental(rb_transport_plan *head, const void *vt, void *mt);
+rb_status rb_composed_advect(rb_transport_plan *head, void *f);
+rb_status rb_composed_jacobian(rb_transport_plan *head, const void *divergence, void *det);
+rb_status rb_composed_map(rb_transport_plan *head, void *u);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

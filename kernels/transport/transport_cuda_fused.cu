@@ -1,0 +1,359 @@
+/* Ours. What depends on velocity and state alone is worked out once a Newton step and kept for all its Hessian products:
+ * grad m^j, its values at the feet, and the adjoint's growth factor. A product then is
+ *   one pass   s^j = -dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt )   for all steps together,
+ *   steps - 1  mt <- I[mt](X) + s^j,
+ *   steps      l <- I[l](X) growth, the last one together with b = sum_j w_j l^j grad m^j.
+ * 104 N floats of traffic at four steps where the separate kernels move about 330. Trilinear values are gathered in the
+ * kernels themselves; a cubic basis is evaluated by the interp family before them. Memory: 7 steps + 5 fields more. */
+#include "kernels/base/profile.h"
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/transport/transport_composed.h"
+
+#include <stdlib.h>
+
+enum { LANES = 32, ROWS = 8, PLANES = 4, MOST_STEPS = 64 };
+
+typedef struct {
+  rb_composed base;
+  int linear, has_gradients, has_values, has_growth;
+  float *gradients; /* [steps + 1][3][N] grad m^j */
+  float *values;    /* [steps][3][N] I[grad m^j](X), state feet */
+  float *growth;    /* [N] */
+  float *series;    /* [steps + 1][N]: s^j, then l^j */
+} fused;
+
+static rb_status supports(const rb_transport_desc *d) {
+  if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31) return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
+  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[0] > 65535 * PLANES) return RB_FAIL(RB_EUNSUPPORTED, "cuda/fused ends at %d rows", 65535 * ROWS);
+  return RB_OK;
+}
+
+/* ---- trilinear gathers -------------------------------------------------------------------------------- */
+
+struct extent {
+  int n1, n2, n3;
+  int64_t n;
+};
+
+/* The cell of a point: its first corner, the offsets to the next along each axis (periodic), and the fractions. */
+struct cell {
+  int at, d1, d2, d3;
+  float t1, t2, t3;
+};
+
+static __device__ __forceinline__ int axis_cell(float x, int n, int *next, float *t) {
+  float f = floorf(x);
+  *t = x - f;
+  int i = rb_wrap_near((int)f, n);
+  *next = i + 1 == n ? 1 - n : 1;
+  return i;
+}
+static __device__ __forceinline__ cell cell_at(extent e, float x1, float x2, float x3) {
+  cell c;
+  int i1 = axis_cell(x1, e.n1, &c.d1, &c.t1), i2 = axis_cell(x2, e.n2, &c.d2, &c.t2), i3 = axis_cell(x3, e.n3, &c.d3, &c.t3);
+  c.at = (i1 * e.n2 + i2) * e.n3 + i3;
+  c.d1 *= e.n2 * e.n3, c.d2 *= e.n3;
+  return c;
+}
+static __device__ __forceinline__ float lerp(float a, float b, float t) { return fmaf(t, b, fmaf(-t, a, a)); }
+static __device__ __forceinline__ float gather(const float *__restrict__ f, const cell &c) {
+  const float *p = f + c.at, *q = p + c.d1;
+  float a = lerp(lerp(__ldg(p), __ldg(p + c.d3), c.t3), lerp(__ldg(p + c.d2), __ldg(p + c.d2 + c.d3), c.t3), c.t2);
+  float b = lerp(lerp(__ldg(q), __ldg(q + c.d3), c.t3), lerp(__ldg(q + c.d2), __ldg(q + c.d2 + c.d3), c.t3), c.t2);
+  return lerp(a, b, c.t1);
+}
+
+/* A thread's points: (i1, i2, i3), PLANES of them along x1. */
+struct walk {
+  int i1, i2, i3, count, first, step;
+};
+static __device__ __forceinline__ walk points_of(extent e) {
+  walk w;
+  w.i3 = blockIdx.x * LANES + threadIdx.x, w.i2 = blockIdx.y * ROWS + threadIdx.y, w.i1 = blockIdx.z * PLANES;
+  w.count = w.i3 < e.n3 && w.i2 < e.n2 ? min(PLANES, e.n1 - w.i1) : 0;
+  w.first = (w.i1 * e.n2 + w.i2) * e.n3 + w.i3;
+  w.step = e.n2 * e.n3;
+  return w;
+}
+static __device__ __forceinline__ cell cell_of_foot(extent e, const float *__restrict__ x, int p) {
+  return cell_at(e, __ldcs(x + p), __ldcs(x + e.n + p), __ldcs(x + 2 * e.n + p));
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------ */
+
+/* X* = x - f v, X = x - f/2 (v + v(X*)); f: sign dt / h an axis. */
+static __global__ void __launch_bounds__(LANES *ROWS) feet_kernel(extent e, float3 f, const float *__restrict__ v, float *__restrict__ x) {
+  const walk w = points_of(e);
+#pragma unroll
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    const float node[3] = {(float)(w.i1 + k), (float)w.i2, (float)w.i3}, s[3] = {f.x, f.y, f.z};
+    const float here[3] = {v[p], v[e.n + p], v[2 * e.n + p]};
+    cell c = cell_at(e, node[0] - s[0] * here[0], node[1] - s[1] * here[1], node[2] - s[2] * here[2]);
+#pragma unroll
+    for (int a = 0; a < 3; a++) __stcs(x + a * e.n + p, node[a] - 0.5f * s[a] * (here[a] + gather(v + a * e.n, c)));
+  }
+}
+
+/* to_c = I[f_c](X). */
+static __global__ void __launch_bounds__(LANES *ROWS) vector_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f, float *__restrict__ to) {
+  const walk w = points_of(e);
+#pragma unroll
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    cell c = cell_of_foot(e, x, p);
+#pragma unroll
+    for (int a = 0; a < 3; a++) __stcs(to + a * e.n + p, gather(f + a * e.n, c));
+  }
+}
+
+/* growth = 1 + dt/2 (d + dX + dt d dX); dX gathered, or given in at_feet. */
+template <int LINEAR>
+static __global__ void __launch_bounds__(LANES *ROWS) growth_kernel(extent e, float dt, const float *__restrict__ x, const float *__restrict__ d,
+                                                                   const float *__restrict__ at_feet, float *__restrict__ growth) {
+  const walk w = points_of(e);
+#pragma unroll
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    float there = LINEAR ? gather(d, cell_of_foot(e, x, p)) : at_feet[p], here = d[p];
+    growth[p] = 1.0f + 0.5f * dt * (here + there + dt * here * there);
+  }
+}
+
+/* s^j for all steps: one read of vt and of its values at the feet. */
+template <int LINEAR>
+static __global__ void __launch_bounds__(LANES *ROWS) sources_kernel(extent e, int steps, float half, const float *__restrict__ x, const float *__restrict__ vt,
+                                                                    const float *__restrict__ vt_feet, const float *__restrict__ gradients,
+                                                                    const float *__restrict__ values, float *__restrict__ s) {
+  const walk w = points_of(e);
+#pragma unroll 2
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    float here[3], there[3];
+    cell c;
+    if (LINEAR) c = cell_of_foot(e, x, p);
+#pragma unroll
+    for (int a = 0; a < 3; a++) {
+      here[a] = vt[a * e.n + p];
+      there[a] = LINEAR ? gather(vt + a * e.n, c) : vt_feet[a * e.n + p];
+    }
+    for (int j = 0; j < steps; j++) {
+      float sum = 0;
+#pragma unroll
+      for (int a = 0; a < 3; a++)
+        sum += __ldcs(values + (3 * j + a) * e.n + p) * there[a] + __ldcs(gradients + (3 * (j + 1) + a) * e.n + p) * here[a];
+      s[j * e.n + p] = -half * sum;
+    }
+  }
+}
+
+/* out = I[f](X) + s, or I[f](X) growth. f at the feet is gathered, or given in at_feet. */
+template <int LINEAR, int GROW>
+static __global__ void __launch_bounds__(LANES *ROWS) step_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f,
+                                                                 const float *__restrict__ at_feet, const float *s, float *out) {
+  const walk w = points_of(e);
+#pragma unroll
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    float value = LINEAR ? gather(f, cell_of_foot(e, x, p)) : at_feet[p];
+    out[p] = GROW ? value * s[p] : value + s[p];
+  }
+}
+
+/* b = dt sum_j w_j l^j grad m^j with w = 1/2 at both ends; l^0 from l^1 on the way. */
+template <int LINEAR>
+static __global__ void __launch_bounds__(LANES *ROWS) force_kernel(extent e, int steps, float dt, const float *__restrict__ x, const float *__restrict__ series,
+                                                                  const float *__restrict__ at_feet, const float *__restrict__ growth,
+                                                                  const float *__restrict__ gradients, float *__restrict__ b) {
+  const walk w = points_of(e);
+#pragma unroll 2
+  for (int k = 0; k < PLANES; k++) {
+    if (k >= w.count) break;
+    const int p = w.first + k * w.step;
+    float l = 0.5f * growth[p] * (LINEAR ? gather(series + e.n, cell_of_foot(e, x, p)) : at_feet[p]), sum[3];
+#pragma unroll
+    for (int a = 0; a < 3; a++) sum[a] = l * __ldcs(gradients + a * e.n + p);
+    for (int j = 1; j <= steps; j++) {
+      l = series[j * e.n + p];
+      if (j == steps) l *= 0.5f;
+#pragma unroll
+      for (int a = 0; a < 3; a++) sum[a] = fmaf(l, __ldcs(gradients + (3 * j + a) * e.n + p), sum[a]);
+    }
+#pragma unroll
+    for (int a = 0; a < 3; a++) b[a * e.n + p] = dt * sum[a];
+  }
+}
+
+/* ---- the equations ------------------------------------------------------------------------------------ */
+
+static extent extent_of(const fused *p) {
+  rb_grid g = p->base.head.desc.grid;
+  extent e = {(int)g.n[0], (int)g.n[1], (int)g.n[2], p->base.n};
+  return e;
+}
+
+/* Launch over the grid's points; fields: passes over memory by the model, in N floats. */
+#define FUSED_LAUNCH(p, fields, kernel, ...)                                                                                      \
+  do {                                                                                                                            \
+    rb_grid g_ = (p)->base.head.desc.grid;                                                                                        \
+    dim3 blocks_(rb_blocks(g_.n[2], LANES), rb_blocks(g_.n[1], ROWS), rb_blocks(g_.n[0], PLANES));                                 \
+    RB_TRY(rb_profile_begin((p)->base.head.backend, RB_CLASS_TRANSPORT));                                                         \
+    RB_LAUNCH(kernel, blocks_, dim3(LANES, ROWS), 0, extent_of(p), __VA_ARGS__);                                                   \
+    RB_TRY(rb_profile_end((p)->base.head.backend, 1, (fields) * 4.0 * (double)(p)->base.n));                                      \
+  } while (0)
+
+static float *at(float *series, const fused *p, int64_t i) { return series + i * p->base.n; }
+
+static rb_status linear_feet(rb_composed *base, int sign, char *to) {
+  rb_status st = RB_OK;
+  fused *p = (fused *)base;
+  rb_grid g = base->head.desc.grid;
+  double f = sign * base->dt;
+  float3 scale = make_float3((float)(f / rb_grid_spacing(g, 0)), (float)(f / rb_grid_spacing(g, 1)), (float)(f / rb_grid_spacing(g, 2)));
+  FUSED_LAUNCH(p, 6, feet_kernel, scale, (const float *)base->v, (float *)to);
+done:
+  return st;
+}
+
+static void destroy(rb_transport_plan *head) {
+  fused *p = (fused *)head;
+  float *arrays[] = {p->gradients, p->values, p->growth, p->series};
+  for (int i = 0; i < 4; i++) rb_release(head->backend, arrays[i]);
+  rb_composed_close(&p->base);
+  free(p);
+}
+
+static rb_status plan(const rb_backend *backend, const rb_transport_desc *d, rb_transport_plan **out) {
+  rb_status st = RB_OK;
+  fused *p = (fused *)calloc(1, sizeof *p);
+  size_t steps = (size_t)d->steps;
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  RB_TRY(rb_composed_open(&p->base, backend, d));
+  p->linear = d->basis == RB_LINEAR;
+  if (p->linear) p->base.feet = linear_feet;
+  RB_TRY(rb_alloc(backend, 3 * (steps + 1) * p->base.field_bytes, (void **)&p->gradients));
+  RB_TRY(rb_alloc(backend, 3 * steps * p->base.field_bytes, (void **)&p->values));
+  RB_TRY(rb_alloc(backend, p->base.field_bytes, (void **)&p->growth));
+  RB_TRY(rb_alloc(backend, (steps + 1) * p->base.field_bytes, (void **)&p->series));
+  *out = &p->base.head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->base.head);
+  return st;
+}
+
+static rb_status velocity(rb_transport_plan *head, const void *v) {
+  fused *p = (fused *)head;
+  p->has_gradients = p->has_values = p->has_growth = 0;
+  return rb_composed_velocity(head, v);
+}
+static rb_status state(rb_transport_plan *head, const void *m0) {
+  fused *p = (fused *)head;
+  p->has_gradients = p->has_values = 0;
+  return rb_composed_state(head, m0);
+}
+
+static rb_status need_gradients(fused *p) {
+  rb_status st = RB_OK;
+  if (p->has_gradients) return RB_OK;
+  for (int j = 0; j <= p->base.head.desc.steps; j++)
+    RB_TRY(rb_gradient(p->base.derivative, p->base.m + (size_t)j * p->base.field_bytes, at(p->gradients, p, 3 * j)));
+  p->has_gradients = 1;
+done:
+  return st;
+}
+static rb_status need_values(fused *p) {
+  rb_status st = RB_OK;
+  if (p->has_values) return RB_OK;
+  for (int j = 0; j < p->base.head.desc.steps; j++) {
+    if (p->linear)
+      FUSED_LAUNCH(p, 9, vector_kernel, (const float *)p->base.state_feet, at(p->gradients, p, 3 * j), at(p->values, p, 3 * j));
+    else
+      RB_TRY(rb_composed_interpolate_vector(&p->base, at(p->gradients, p, 3 * j), p->base.state_feet, (char *)at(p->values, p, 3 * j)));
+  }
+  p->has_values = 1;
+done:
+  return st;
+}
+static rb_status need_growth(fused *p) {
+  rb_status st = RB_OK;
+  rb_composed *b = &p->base;
+  const float *d = (const float *)b->scalar[0], *there = (const float *)b->scalar[1], *x = (const float *)b->adjoint_feet;
+  if (p->has_growth) return RB_OK;
+  RB_TRY(rb_divergence(b->derivative, b->v, b->scalar[0]));
+  if (p->linear) {
+    FUSED_LAUNCH(p, 5, growth_kernel<1>, (float)b->dt, x, d, there, p->growth);
+  } else {
+    RB_TRY(rb_composed_interpolate(b, b->scalar[0], b->adjoint_feet, b->scalar[1]));
+    FUSED_LAUNCH(p, 3, growth_kernel<0>, (float)b->dt, x, d, there, p->growth);
+  }
+  p->has_growth = 1;
+done:
+  return st;
+}
+
+static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
+  rb_status st = RB_OK;
+  fused *p = (fused *)head;
+  rb_composed *base = &p->base;
+  const int steps = head->desc.steps;
+  const float *x = (const float *)base->adjoint_feet, *there = (const float *)base->scalar[1];
+  if (!base->v) return rb_composed_adjoint(head, lambda, b);
+  RB_TRY(rb_composed_need_adjoint_feet(base));
+  RB_TRY(need_gradients(p));
+  RB_TRY(need_growth(p));
+  RB_TRY(rb_field_combine(base->field, base->n, 1, lambda, 0, NULL, 0, at(p->series, p, steps)));
+  for (int j = steps - 1; j >= 0; j--) {
+    float *from = at(p->series, p, j + 1), *to = at(p->series, p, j);
+    if (!p->linear) RB_TRY(rb_composed_interpolate(base, from, base->adjoint_feet, base->scalar[1]));
+    if (j > 0 && p->linear) FUSED_LAUNCH(p, 6, (step_kernel<1, 1>), x, from, there, p->growth, to);
+    if (j > 0 && !p->linear) FUSED_LAUNCH(p, 3, (step_kernel<0, 1>), x, from, there, p->growth, to);
+  }
+  if (p->linear)
+    FUSED_LAUNCH(p, 4 * steps + 11, force_kernel<1>, steps, (float)base->dt, x, p->series, there, p->growth, p->gradients, (float *)b);
+  else
+    FUSED_LAUNCH(p, 4 * steps + 8, force_kernel<0>, steps, (float)base->dt, x, p->series, there, p->growth, p->gradients, (float *)b);
+done:
+  return st;
+}
+
+static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) {
+  rb_status st = RB_OK;
+  fused *p = (fused *)head;
+  rb_composed *base = &p->base;
+  const int steps = head->desc.steps;
+  const float *x = (const float *)base->state_feet, *there = (const float *)base->scalar[1];
+  if (!base->v) return rb_composed_incremental(head, vt, mt);
+  RB_TRY(rb_composed_need_state_feet(base));
+  RB_TRY(need_gradients(p));
+  RB_TRY(need_values(p));
+  if (p->linear) {
+    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<1>, steps, (float)base->dt / 2, x, (const float *)vt, (const float *)base->vector, p->gradients, p->values, p->series);
+  } else {
+    RB_TRY(rb_composed_interpolate_vector(base, vt, base->state_feet, base->vector));
+    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<0>, steps, (float)base->dt / 2, x, (const float *)vt, (const float *)base->vector, p->gradients, p->values, p->series);
+  }
+  for (int j = 1; j < steps; j++) {
+    float *from = at(p->series, p, j - 1), *s = at(p->series, p, j), *to = j == steps - 1 ? (float *)mt : s;
+    if (p->linear) {
+      FUSED_LAUNCH(p, 6, (step_kernel<1, 0>), x, from, there, s, to);
+    } else {
+      RB_TRY(rb_composed_interpolate(base, from, base->state_feet, base->scalar[1]));
+      FUSED_LAUNCH(p, 3, (step_kernel<0, 0>), x, from, there, s, to);
+    }
+  }
+  if (steps == 1) RB_TRY(rb_field_combine(base->field, base->n, 1, p->series, 0, NULL, 0, mt));
+done:
+  return st;
+}
+
+extern "C" const rb_transport_ops rb_transport_fused = {
+    supports,          plan,        velocity,           state,            rb_composed_history, adjoint,
+    incremental,       rb_composed_advect, rb_composed_jacobian, rb_composed_map, destroy,
+};

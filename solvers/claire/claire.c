@@ -1,0 +1,150 @@
+/* Creating a registration: plans, buffers, preprocessing. */
+#include "solvers/claire/claire_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+rb_status rb_claire_upload(const rb_claire *c, const float *host, int64_t count, void *to) {
+  rb_status st = RB_OK;
+  double *wide = NULL;
+  if (c->config.dtype == RB_F32) return c->backend->upload(to, host, (size_t)count * sizeof *host);
+  wide = malloc((size_t)count * sizeof *wide);
+  RB_CHECK(wide, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *wide);
+  for (int64_t i = 0; i < count; i++) wide[i] = (double)host[i];
+  RB_TRY(c->backend->upload(to, wide, (size_t)count * sizeof *wide));
+done:
+  free(wide);
+  return st;
+}
+
+rb_status rb_claire_download(const rb_claire *c, const void *from, int64_t count, float *host) {
+  rb_status st = RB_OK;
+  double *wide = NULL;
+  if (c->config.dtype == RB_F32) return c->backend->download(host, from, (size_t)count * sizeof *host);
+  wide = malloc((size_t)count * sizeof *wide);
+  RB_CHECK(wide, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *wide);
+  RB_TRY(c->backend->download(wide, from, (size_t)count * sizeof *wide));
+  for (int64_t i = 0; i < count; i++) host[i] = (float)wide[i];
+done:
+  free(wide);
+  return st;
+}
+
+rb_status rb_claire_smooth(const rb_claire *c, double sigma, void *f) {
+  rb_status st = RB_OK;
+  const rb_variant *v;
+  rb_spectral_plan *plan = NULL;
+  rb_spectral_desc d = {.grid = c->grid, .dtype = c->config.dtype, .components = 1};
+  rb_spectral_op op = {.kind = RB_OP_GAUSSIAN, .scale = 1, .sigma = {sigma, sigma, sigma}};
+  if (sigma == 0) return RB_OK;
+  RB_TRY(rb_variant_find(&rb_spectral_family, c->config.spectral, &v));
+  RB_TRY(rb_spectral_create(v, &d, &plan));
+  RB_TRY(rb_spectral_apply(plan, &op, f, f));
+done:
+  rb_spectral_destroy(plan);
+  return st;
+}
+
+/* Negative values are background; [min, max] goes to [0, 1]. NaN and constant images are refused. */
+static rb_status normalised(const rb_claire *c, const char *which, const float *image, void *to) {
+  rb_status st = RB_OK;
+  float least = INFINITY, most = -INFINITY, *scaled = malloc((size_t)c->n * sizeof *scaled);
+  RB_CHECK(scaled, RB_ENOMEM, "host memory: %zu bytes", (size_t)c->n * sizeof *scaled);
+  for (int64_t i = 0; i < c->n; i++) {
+    RB_CHECK(isfinite(image[i]), RB_EINVAL, "the %s image holds a NaN or infinite voxel at index %lld", which, (long long)i);
+    scaled[i] = image[i] > 0 ? image[i] : 0;
+    least = fminf(least, scaled[i]), most = fmaxf(most, scaled[i]);
+  }
+  RB_CHECK(most > least, RB_EINVAL, "the %s image is constant: there is nothing to register", which);
+  for (int64_t i = 0; i < c->n; i++) scaled[i] = (scaled[i] - least) / most;
+  RB_TRY(rb_claire_upload(c, scaled, c->n, to));
+  RB_TRY(rb_claire_smooth(c, c->options.sigma, to));
+done:
+  free(scaled);
+  return st;
+}
+
+rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid, const char *interp, const char *basis) {
+  rb_transport_desc d = {.grid = grid, .dtype = config->dtype, .steps = o->steps, .scheme = config->scheme};
+  /* the names are our own tables' */
+  rb_variant_find(&rb_interp_family, interp, &d.interp);
+  rb_variant_find(&rb_derivative_family, config->derivative, &d.derivative);
+  rb_interp_basis_parse(basis, &d.basis, &d.prefilter);
+  return d;
+}
+
+static rb_status check_options(const rb_claire_options *o) {
+  rb_status st = RB_OK;
+  RB_CHECK(o->beta > 0 && isfinite(o->beta), RB_EINVAL, "beta is %g; it must be positive", o->beta);
+  RB_CHECK(o->beta_div > 0 && isfinite(o->beta_div), RB_EINVAL, "the divergence weight is %g; it must be positive (or take --regularisation h1-semi)", o->beta_div);
+  RB_CHECK(o->steps >= 1 && o->steps <= 64, RB_EINVAL, "%d time steps; 1 to 64 work", o->steps);
+  RB_CHECK(o->tolerance > 0 && o->presolve > 0 && o->tolerance < 1 && o->presolve < 1, RB_EINVAL, "tolerances lie between 0 and 1");
+  RB_CHECK(o->most_newton >= 1 && o->most_krylov >= 1, RB_EINVAL, "iteration limits must be at least 1");
+  RB_CHECK(o->sigma >= 0 && isfinite(o->sigma), RB_EINVAL, "smoothing sigma is %g; it must not be negative", o->sigma);
+done:
+  return st;
+}
+
+static rb_status create_plans(rb_claire *c) {
+  rb_status st = RB_OK;
+  const rb_variant *transport, *spectral;
+  rb_transport_desc t = rb_claire_transport_desc(&c->config, &c->options, c->grid, c->config.interp, c->config.basis);
+  rb_spectral_desc s = {.grid = c->grid, .dtype = c->config.dtype, .components = 3};
+  rb_field_desc f = {.count = c->unknowns, .dtype = c->config.dtype};
+  RB_TRY(rb_variant_find(&rb_transport_family, c->config.transport, &transport));
+  RB_TRY(rb_variant_find(&rb_spectral_family, c->config.spectral, &spectral));
+  RB_TRY(rb_transport_create(transport, &t, &c->transport));
+  RB_TRY(rb_spectral_create(spectral, &s, &c->spectral));
+  RB_TRY(rb_field_create(rb_field_variant(c->backend->kind), &f, &c->field));
+done:
+  return st;
+}
+
+rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid, const float *template_image,
+                           const float *reference_image, rb_claire **out) {
+  rb_status st = RB_OK;
+  rb_claire *c = NULL;
+  *out = NULL;
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(check_options(options));
+  c = calloc(1, sizeof *c);
+  RB_CHECK(c, RB_ENOMEM, "host memory");
+  c->variant = variant;
+  c->config = *(const rb_claire_config *)variant->ops;
+  c->options = *options;
+  c->grid = grid;
+  c->n = rb_grid_points(grid);
+  c->unknowns = 3 * (c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_coefficients(grid) : c->n);
+  c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
+  size_t size = rb_dtype_size(c->config.dtype), field = (size_t)c->n * size;
+  RB_TRY(rb_backend_get(variant->backend, &c->backend));
+  RB_TRY(create_plans(c));
+  void **scalars[] = {&c->template_image, &c->reference_image, &c->lambda};
+  for (int i = 0; i < 3; i++) RB_TRY(rb_alloc(c->backend, field, scalars[i]));
+  RB_TRY(rb_alloc(c->backend, 3 * field, &c->v));
+  RB_TRY(rb_alloc(c->backend, 3 * field, &c->b));
+  RB_TRY(rb_alloc(c->backend, (size_t)c->unknowns * size, &c->work));
+  RB_TRY(normalised(c, "template", template_image, c->template_image));
+  RB_TRY(normalised(c, "reference", reference_image, c->reference_image));
+  RB_TRY(rb_vec_create(c->backend, c->config.dtype, c->unknowns, &c->x));
+  RB_TRY(rb_krylov_options(options->petsc));
+  RB_TRY(rb_claire_optimiser_create(c));
+  *out = c;
+  c = NULL;
+done:
+  rb_claire_destroy(c);
+  return st;
+}
+
+void rb_claire_destroy(rb_claire *c) {
+  if (!c) return;
+  rb_claire_optimiser_destroy(c);
+  if (c->x) VecDestroy(&c->x);
+  rb_transport_destroy(c->transport);
+  rb_spectral_destroy(c->spectral);
+  rb_field_destroy(c->field);
+  void *arrays[] = {c->template_image, c->reference_image, c->lambda, c->v, c->b, c->work};
+  for (size_t i = 0; c->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(c->backend, arrays[i]);
+  free(c);
+}

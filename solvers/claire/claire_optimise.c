@@ -1,0 +1,237 @@
+/* The levels of the continuation, each a TaoSolve: NLS with Armijo's rule around KSPCG. */
+#include "solvers/claire/claire_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static PetscErrorCode objective_and_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
+  (void)tao;
+  return rb_petsc_code(rb_claire_objective(context, rb_vec_read(x), f, rb_vec_data(g)));
+}
+
+/* The Hessian product refers to the last evaluated velocity, which is the accepted one: nothing to assemble. */
+static PetscErrorCode hessian_here(Tao tao, Vec x, Mat h, Mat p, void *context) {
+  (void)tao, (void)x, (void)h, (void)p, (void)context;
+  return 0;
+}
+static PetscErrorCode hessian_product(Mat h, Vec x, Vec y) {
+  void *c;
+  PetscCall(MatShellGetContext(h, &c));
+  return rb_petsc_code(rb_claire_hessian(c, rb_vec_read(x), rb_vec_data(y)));
+}
+static PetscErrorCode precondition(PC pc, Vec r, Vec z) {
+  rb_claire *c;
+  PetscCall(PCShellGetContext(pc, &c));
+  return rb_petsc_code(c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_scale(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z))
+                                                                : rb_spectral_apply(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z)));
+}
+
+/* Superlinear forcing: the tolerance of this linear solve from its right-hand side. */
+static PetscErrorCode set_forcing(KSP ksp, Vec b, Vec x, void *context) {
+  rb_claire *c = context;
+  PetscReal norm;
+  (void)x;
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  c->forcing = fmax(1e-16, fmin(0.5, sqrt(norm / c->gradient0)));
+  PetscCall(KSPSetTolerances(ksp, c->forcing, 1e-20, PETSC_DEFAULT, c->options.most_krylov));
+  return 0;
+}
+
+static void add_row(rb_claire *c, int iteration, double f, double gradient, double step) {
+  rb_claire_result *r = c->result;
+  rb_claire_iteration row = {.level = c->level_index, .iteration = iteration, .matvecs = r->matvecs, .beta = c->beta, .objective = f / c->objective0,
+                             .mismatch = c->mismatch / c->mismatch0, .gradient = gradient / c->gradient0, .step = step, .forcing = c->forcing,
+                             .seconds = now() - c->started};
+  r->mismatch = row.mismatch, r->gradient = row.gradient, r->objective = row.objective;
+  if (r->rows < RB_CLAIRE_ITERATIONS) r->table[r->rows++] = row;
+  if (c->hook) c->hook(c->hook_context, &row);
+}
+
+static int stop_wanted(const rb_claire *c) { return c->options.interrupted && *c->options.interrupted; }
+
+/* Called at iteration 0 and after every Newton step; a level takes at least one step. */
+static PetscErrorCode converged(Tao tao, void *context) {
+  rb_claire *c = context;
+  PetscInt iteration;
+  PetscReal f, gradient, step;
+  TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
+  PetscCall(TaoGetSolutionStatus(tao, &iteration, &f, &gradient, NULL, &step, NULL));
+  add_row(c, (int)iteration, f, gradient, iteration ? step : 0);
+  if (!isfinite(f) || !isfinite(gradient)) reason = TAO_DIVERGED_NAN;
+  else if (stop_wanted(c)) reason = TAO_DIVERGED_USER;
+  else if (iteration == 0) reason = gradient == 0 ? TAO_CONVERGED_GATOL : TAO_CONTINUE_ITERATING;
+  else if (gradient < c->tolerance * c->gradient0) reason = TAO_CONVERGED_GTTOL;
+  else if (gradient < 1e-6) reason = TAO_CONVERGED_GATOL;
+  else if (step < 1.0 / 1024) reason = TAO_CONVERGED_STEPTOL;
+  else if (iteration >= c->options.most_newton) reason = TAO_DIVERGED_MAXITS;
+  PetscCall(TaoSetConvergedReason(tao, reason));
+  return 0;
+}
+
+rb_status rb_claire_optimiser_create(rb_claire *c) {
+  rb_status st = RB_OK;
+  PC pc;
+  TaoLineSearch search;
+  RB_PETSC(MatCreateShell(PETSC_COMM_SELF, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, c, &c->hessian));
+  RB_PETSC(MatShellSetOperation(c->hessian, MATOP_MULT, (void (*)(void))hessian_product));
+  RB_PETSC(TaoCreate(PETSC_COMM_SELF, &c->tao));
+  RB_PETSC(TaoSetType(c->tao, TAONLS));
+  RB_PETSC(TaoSetSolution(c->tao, c->x));
+  RB_PETSC(TaoSetObjectiveAndGradient(c->tao, NULL, objective_and_gradient, c));
+  RB_PETSC(TaoSetHessian(c->tao, c->hessian, c->hessian, hessian_here, c));
+  RB_PETSC(TaoSetConvergenceTest(c->tao, converged, c));
+  RB_PETSC(TaoGetLineSearch(c->tao, &search));
+  RB_PETSC(TaoLineSearchSetType(search, TAOLINESEARCHARMIJO));
+  RB_PETSC(TaoGetKSP(c->tao, &c->ksp));
+  RB_PETSC(KSPSetType(c->ksp, KSPCG));
+  RB_PETSC(KSPGetPC(c->ksp, &pc));
+  RB_PETSC(PCSetType(pc, PCSHELL));
+  RB_PETSC(PCShellSetContext(pc, c));
+  RB_PETSC(PCShellSetApply(pc, precondition));
+  RB_PETSC(TaoSetFromOptions(c->tao));
+  RB_PETSC(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
+  RB_PETSC(KSPSetPreSolve(c->ksp, set_forcing, c));
+done:
+  return st;
+}
+
+void rb_claire_optimiser_destroy(rb_claire *c) {
+  if (c->tao) TaoDestroy(&c->tao);
+  if (c->hessian) MatDestroy(&c->hessian);
+}
+
+static void set_level(rb_claire *c, double beta) {
+  c->beta = beta;
+  c->level = rb_claire_operators_at(&c->options, beta, c->hd);
+}
+
+/* The scales that everything relative refers to: v = 0, beta = 1. g: room for a gradient. */
+static rb_status reference_point(rb_claire *c) {
+  rb_status st = RB_OK;
+  Vec g = NULL;
+  PetscReal norm;
+  set_level(c, 1);
+  RB_PETSC(VecDuplicate(c->x, &g));
+  RB_PETSC(VecSet(c->x, 0));
+  RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &c->objective0, rb_vec_data(g)));
+  RB_PETSC(VecNorm(g, NORM_2, &norm));
+  c->gradient0 = norm;
+  c->mismatch0 = c->mismatch;
+  RB_CHECK(isfinite(norm), RB_EINVALID, "the gradient at v = 0 is not finite");
+done:
+  if (g) VecDestroy(&g);
+  return st;
+}
+
+static rb_status solve_level(rb_claire *c, double beta, double tolerance) {
+  rb_status st = RB_OK;
+  TaoConvergedReason reason;
+  PetscInt steps;
+  double start;
+  set_level(c, beta);
+  c->tolerance = tolerance;
+  RB_TRY(c->backend->sync());
+  start = now();
+  RB_PETSC(TaoSolve(c->tao));
+  RB_TRY(c->backend->sync());
+  c->result->seconds += now() - start;
+  RB_PETSC(TaoGetConvergedReason(c->tao, &reason));
+  RB_PETSC(TaoGetIterationNumber(c->tao, &steps));
+  c->result->newton += (int)steps;
+  c->result->levels++;
+  c->result->end = reason == TAO_DIVERGED_USER ? RB_CLAIRE_INTERRUPTED
+                   : reason == TAO_DIVERGED_MAXITS ? RB_CLAIRE_ITERATION_LIMIT
+                   : reason == TAO_DIVERGED_LS_FAILURE ? RB_CLAIRE_LINE_SEARCH
+                   : reason == TAO_CONVERGED_STEPTOL ? RB_CLAIRE_STALLED
+                                                     : RB_CLAIRE_CONVERGED;
+  RB_CHECK(reason != TAO_DIVERGED_NAN, RB_EINVALID, "objective or gradient became NaN at beta = %g", beta);
+done:
+  return st;
+}
+
+rb_status rb_claire_optimise(rb_claire *c) {
+  rb_status st = RB_OK;
+  const rb_claire_options *o = &c->options;
+  c->level_index = 0;
+  c->forcing = 0;
+  RB_TRY(reference_point(c));
+  c->started = now();
+  if (c->gradient0 == 0) { /* equal images: v = 0 is the answer */
+    set_level(c, o->beta);
+    goto done;
+  }
+  /* exact powers of ten: 1e-4 as a target must not meet a level of 1.0000000000000002e-4 before it */
+  for (int e = 0; o->continuation && pow(10, -e) > o->beta * (1 + 1e-6) && e < RB_CLAIRE_LEVELS - 1; e++) {
+    RB_TRY(solve_level(c, pow(10, -e), o->presolve));
+    if (c->result->end == RB_CLAIRE_INTERRUPTED) goto done;
+    c->level_index++;
+  }
+  RB_TRY(solve_level(c, o->beta, o->tolerance));
+done:
+  return st;
+}
+
+rb_status rb_claire_solve(rb_claire *c, rb_claire_hook hook, void *context, rb_claire_result *out) {
+  rb_status st = RB_OK;
+  *out = (rb_claire_result){0};
+  c->result = out;
+  c->hook = hook, c->hook_context = context;
+  RB_TRY(rb_profile_start(c->backend, c->options.profile));
+  RB_TRY(rb_claire_optimise(c));
+  RB_TRY(rb_profile_stop(c->backend, &out->profile));
+  /* a line search that failed left another velocity in the plans */
+  if (out->end == RB_CLAIRE_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &out->objective, NULL));
+done:
+  c->result = NULL;
+  return st;
+}
+
+rb_status rb_claire_set_profile(rb_claire *c, int profile) {
+  c->options.profile = profile;
+  return RB_OK;
+}
+
+rb_status rb_claire_forget(rb_claire *c) {
+  rb_status st = RB_OK;
+  RB_PETSC(VecSet(c->x, NAN));
+  RB_TRY(c->backend->fill(c->v, 0xFF, 3 * (size_t)c->n * rb_dtype_size(c->config.dtype)));
+done:
+  return st;
+}
+
+rb_status rb_claire_set_velocity(rb_claire *c, const float *velocity) {
+  rb_status st = RB_OK;
+  double objective;
+  rb_spectral_op one = rb_spectral_times(1);
+  RB_TRY(rb_claire_upload(c, velocity, 3 * c->n, c->b));
+  if (c->config.coordinates == RB_COEFFICIENTS) RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, NULL, rb_vec_data(c->x)));
+  else RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, NULL, 0, rb_vec_data(c->x)));
+  set_level(c, c->options.beta);
+  RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
+done:
+  return st;
+}
+
+rb_status rb_claire_evaluate(rb_claire *c, const float *velocity, double *mismatch, double *gradient) {
+  rb_status st = RB_OK;
+  Vec g = NULL;
+  PetscReal norm;
+  double objective;
+  RB_TRY(reference_point(c));
+  RB_TRY(rb_claire_set_velocity(c, velocity));
+  RB_PETSC(VecDuplicate(c->x, &g));
+  RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, rb_vec_data(g)));
+  RB_PETSC(VecNorm(g, NORM_2, &norm));
+  *mismatch = c->mismatch / c->mismatch0;
+  *gradient = norm / c->gradient0;
+done:
+  if (g) VecDestroy(&g);
+  return st;
+}

@@ -1,0 +1,27 @@
+#include "solvers/common/overlap.h"
+
+#include <math.h>
+#include <string.h>
+
+static double dice(double both, double a, double b) { return a + b > 0 ? 2 * both / (a + b) : NAN; }
+
+rb_overlap rb_overlap_of(int64_t n, const float *a, const float *b) {
+  int64_t in_a[RB_LABELS] = {0}, in_b[RB_LABELS] = {0}, both[RB_LABELS] = {0}, any_a = 0, any_b = 0, any_both = 0;
+  rb_overlap o = {.least = NAN};
+  for (int64_t i = 0; i < n; i++) {
+    int la = (int)a[i], lb = (int)b[i];
+    in_a[la]++, in_b[lb]++;
+    if (la == lb) both[la]++;
+    any_a += la > 0, any_b += lb > 0, any_both += la > 0 && lb > 0;
+  }
+  o.all = dice((double)any_both, (double)any_a, (double)any_b);
+  for (int l = 0; l < RB_LABELS; l++) {
+    o.label[l] = dice((double)both[l], (double)in_a[l], (double)in_b[l]);
+    if (l == 0 || isnan(o.label[l])) continue;
+    o.mean += o.label[l];
+    o.least = isnan(o.least) || o.label[l] < o.least ? o.label[l] : o.least;
+    o.count++;
+  }
+  o.mean = o.count ? o.mean / o.count : NAN;
+  return o;
+}

@@ -1,0 +1,141 @@
+/* The PETSc vector type "regbench": values in a backend's memory, arithmetic by the field family.
+ * petsc/private/vecimpl.h is PETSc's header for authors of vector types. */
+#include "kernels/field/field.h"
+#include "solvers/krylov/krylov.h"
+
+#include <math.h>
+#include <petsc/private/vecimpl.h>
+
+typedef struct {
+  const rb_backend *backend;
+  rb_dtype dtype;
+  rb_field_plan *field;
+  void *values;
+} store;
+
+/* What the next vector is created with: PETSc's constructor takes no argument of ours. */
+static store next;
+
+#define TRY(call)                              \
+  do {                                         \
+    rb_status st_ = (call);                    \
+    if (st_ != RB_OK) return rb_petsc_code(st_); \
+  } while (0)
+
+static store *of(Vec v) { return v->data; }
+static int64_t length(Vec v) { return v->map->n; }
+
+static PetscErrorCode destroy(Vec v) {
+  store *s = of(v);
+  if (s) {
+    rb_field_destroy(s->field);
+    rb_release(s->backend, s->values);
+  }
+  return PetscFree(v->data);
+}
+
+static PetscErrorCode duplicate(Vec v, Vec *out) {
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), out));
+  PetscCall(VecSetSizes(*out, v->map->n, v->map->N));
+  next = *of(v);
+  PetscCall(VecSetType(*out, "regbench"));
+  return 0;
+}
+static PetscErrorCode getsize(Vec v, PetscInt *n) {
+  *n = v->map->N;
+  return 0;
+}
+
+static PetscErrorCode set(Vec z, PetscScalar a) {
+  TRY(rb_field_fill(of(z)->field, length(z), a, of(z)->values));
+  return 0;
+}
+static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y, PetscScalar c) {
+  TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : NULL, b, y ? of(y)->values : NULL, c, of(z)->values));
+  return 0;
+}
+static PetscErrorCode scale(Vec z, PetscScalar c) { return combine(z, 0, NULL, 0, NULL, c); }
+static PetscErrorCode copy(Vec x, Vec z) { return combine(z, 1, x, 0, NULL, 0); }
+static PetscErrorCode axpy(Vec z, PetscScalar a, Vec x) { return combine(z, a, x, 0, NULL, 1); }
+static PetscErrorCode aypx(Vec z, PetscScalar c, Vec x) { return combine(z, 1, x, 0, NULL, c); }
+static PetscErrorCode axpby(Vec z, PetscScalar a, PetscScalar c, Vec x) { return combine(z, a, x, 0, NULL, c); }
+static PetscErrorCode waxpy(Vec z, PetscScalar a, Vec x, Vec y) { return combine(z, a, x, 1, y, 0); }
+static PetscErrorCode axpbypcz(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y) { return combine(z, a, x, b, y, c); }
+static PetscErrorCode maxpy(Vec z, PetscInt n, const PetscScalar *a, Vec *x) {
+  for (PetscInt i = 0; i < n; i++) PetscCall(axpy(z, a[i], x[i]));
+  return 0;
+}
+static PetscErrorCode pointwise_mult(Vec w, Vec x, Vec y) {
+  TRY(rb_field_multiply(of(w)->field, length(w), 1, of(x)->values, of(y)->values, 0, of(w)->values));
+  return 0;
+}
+static PetscErrorCode pointwise_divide(Vec w, Vec x, Vec y) {
+  TRY(rb_field_divide(of(w)->field, length(w), 1, of(x)->values, of(y)->values, of(w)->values));
+  return 0;
+}
+
+static PetscErrorCode dot(Vec x, Vec y, PetscScalar *out) {
+  double value;
+  TRY(rb_field_dot(of(x)->field, length(x), of(x)->values, of(y)->values, &value));
+  *out = value;
+  return 0;
+}
+static PetscErrorCode mdot(Vec x, PetscInt n, const Vec *y, PetscScalar *out) {
+  for (PetscInt i = 0; i < n; i++) PetscCall(dot(x, y[i], &out[i]));
+  return 0;
+}
+static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
+  PetscScalar square = 0;
+  rb_extremes e;
+  if (type == NORM_INFINITY) {
+    TRY(rb_field_extremes(of(x)->field, length(x), of(x)->values, &e));
+    *out = fmax(fabs(e.least), fabs(e.greatest));
+    return 0;
+  }
+  PetscCheck(type == NORM_2 || type == NORM_FROBENIUS, PETSC_COMM_SELF, PETSC_ERR_SUP, "vectors of type regbench have the 2-norm and the maximum norm");
+  PetscCall(dot(x, x, &square));
+  *out = sqrt(square);
+  return 0;
+}
+
+static PetscErrorCode construct(Vec v) {
+  store *s;
+  rb_field_desc d = {.count = v->map->n, .dtype = next.dtype};
+  PetscCall(PetscNew(&s));
+  *s = (store){.backend = next.backend, .dtype = next.dtype};
+  v->data = s;
+  *v->ops = (struct _VecOps){
+      .duplicate = duplicate, .duplicatevecs = VecDuplicateVecs_Default, .destroyvecs = VecDestroyVecs_Default, .destroy = destroy,
+      .getsize = getsize, .getlocalsize = getsize, .set = set, .copy = copy, .scale = scale, .axpy = axpy, .aypx = aypx, .axpby = axpby,
+      .waxpy = waxpy, .axpbypcz = axpbypcz, .maxpy = maxpy, .pointwisemult = pointwise_mult, .pointwisedivide = pointwise_divide,
+      .dot = dot, .tdot = dot, .mdot = mdot, .mtdot = mdot, .norm = norm,
+      .dot_local = dot, .tdot_local = dot, .mdot_local = mdot, .mtdot_local = mdot, .norm_local = norm,
+  };
+  TRY(rb_field_create(rb_field_variant(next.backend->kind), &d, &s->field));
+  TRY(rb_alloc(s->backend, (size_t)v->map->n * rb_dtype_size(s->dtype), &s->values));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)v, "regbench"));
+  return 0;
+}
+
+rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out) {
+  static int registered;
+  rb_status st = RB_OK;
+  *out = NULL;
+  RB_CHECK(n < (int64_t)1 << 31, RB_EUNSUPPORTED, "PETSc's 32-bit indices end at 2^31 values, %lld asked for; take a smaller size", (long long)n);
+  RB_TRY(rb_krylov_open());
+  if (!registered) RB_PETSC(VecRegister("regbench", construct));
+  registered = 1;
+  RB_PETSC(VecCreate(PETSC_COMM_SELF, out));
+  RB_PETSC(VecSetSizes(*out, (PetscInt)n, (PetscInt)n));
+  next = (store){.backend = b, .dtype = dtype};
+  RB_PETSC(VecSetType(*out, "regbench"));
+done:
+  if (st != RB_OK && *out) VecDestroy(out);
+  return st;
+}
+
+void *rb_vec_data(Vec v) {
+  PetscObjectStateIncrease((PetscObject)v);
+  return of(v)->values;
+}
+const void *rb_vec_read(Vec v) { return of(v)->values; }
