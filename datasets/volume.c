@@ -130,43 +130,83 @@ done:
   return st;
 }
 
-rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) {
+/* Geometry of `like` on another grid over the same field of view: voxels grow, and the first centre moves by half the
+ * difference. Quaternion, affine and spacing say the same thing, so all three follow. */
+static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
+  for (int a = 0; a < 3; a++) { /* a: NIfTI's axis x, y, z; ours 2, 1, 0 */
+    const float s = (float)like->grid.n[2 - a] / (float)g.n[2 - a], shift = 0.5f * s - 0.5f;
+    const float column[3] = {h->qto_xyz.m[0][a], h->qto_xyz.m[1][a], h->qto_xyz.m[2][a]};
+    float *offset[3] = {&h->qoffset_x, &h->qoffset_y, &h->qoffset_z};
+    if (s == 1) continue;
+    for (int r = 0; r < 3; r++) {
+      *offset[r] += shift * column[r];
+      h->sto_xyz.m[r][3] += shift * h->sto_xyz.m[r][a];
+      h->sto_xyz.m[r][a] *= s;
+    }
+    h->pixdim[a + 1] *= s;
+  }
+  h->dx = h->pixdim[1], h->dy = h->pixdim[2], h->dz = h->pixdim[3];
+}
+
+/* The library reports nothing back: believe only the file. */
+static rb_status check_written(const char *path, int64_t values) {
   rb_status st = RB_OK;
-  int dims[8] = {3, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, 1, 1, 1};
+  nifti_image *h = NULL;
+  if (check_gzip(path) == RB_OK && (h = nifti_image_read(path, 0)) && (int64_t)h->nvox == values && load_voxels(path, h) == RB_OK) {
+    nifti_image_free(h);
+    return RB_OK;
+  }
+  rb_clear();
+  remove(path);
+  st = RB_FAIL(RB_EIO, "cannot write %s completely; is the disk full?", path);
+  if (h) nifti_image_free(h);
+  return st;
+}
+
+static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g, int components, const float *data) {
+  rb_status st = RB_OK;
+  int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
   h = like && like->header ? nifti_copy_nim_info(like->header) : nifti_make_new_nim(dims, DT_FLOAT32, 0);
   RB_CHECK(h, RB_ENOMEM, "host memory");
-  if (like && like->header) {
-    h->datatype = DT_FLOAT32;
-    h->nbyper = 4;
-    h->scl_slope = 0;
-    h->scl_inter = 0;
-    h->cal_min = h->cal_max = 0;
-    for (int i = 1; i < 8; i++) h->dim[i] = dims[i];
-    h->dim[0] = h->ndim = 3;
-    nifti_update_dims_from_array(h);
-  } else {
-    h->pixdim[1] = h->pixdim[2] = h->pixdim[3] = 1;
-    nifti_update_dims_from_array(h);
-    h->dx = h->dy = h->dz = 1;
-  }
+  h->datatype = DT_FLOAT32;
+  h->nbyper = 4;
+  h->scl_slope = h->scl_inter = 0;
+  h->cal_min = h->cal_max = 0;
+  for (int i = 0; i < 8; i++) h->dim[i] = dims[i];
+  h->ndim = dims[0];
+  if (!like || !like->header) h->pixdim[1] = h->pixdim[2] = h->pixdim[3] = h->dx = h->dy = h->dz = 1;
+  h->pixdim[4] = h->pixdim[5] = 1;
+  nifti_update_dims_from_array(h);
+  if (like && like->header) fit_geometry(h, like, g);
+  h->intent_code = components == 1 ? NIFTI_INTENT_NONE : NIFTI_INTENT_VECTOR;
   free(h->data);
   h->data = (void *)data;
   nifti_set_filenames(h, path, 0, 0);
   nifti_image_write(h);
   h->data = NULL;
-  /* the library reports nothing back: believe only the file */
-  rb_volume check;
-  if (rb_volume_read(path, &check) != RB_OK) {
-    rb_clear();
-    remove(path);
-    st = RB_FAIL(RB_EIO, "cannot write %s completely; is the disk full?", path);
-  } else {
-    rb_volume_free(&check);
-  }
+  RB_TRY(check_written(path, rb_grid_points(g) * components));
 done:
   if (h) nifti_image_free(h);
+  return st;
+}
+
+rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) { return write_fields(path, like, g, 1, data); }
+
+/* NIfTI orders components x, y, z, which are ours 3, 2, 1. */
+rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid g, const float *data) {
+  rb_status st = RB_OK;
+  int64_t n = rb_grid_points(g);
+  float *xyz = malloc(3 * (size_t)n * sizeof *xyz);
+  RB_CHECK(xyz, RB_ENOMEM, "host memory: %zu bytes for %s", 3 * (size_t)n * sizeof *xyz, path);
+  for (int a = 0; a < 3; a++) {
+    double mm = like ? like->spacing[2 - a] * (double)like->grid.n[2 - a] / (double)g.n[2 - a] : 1;
+    for (int64_t i = 0; i < n; i++) xyz[a * n + i] = (float)(mm * (double)data[(2 - a) * n + i]);
+  }
+  RB_TRY(write_fields(path, like, g, 3, xyz));
+done:
+  free(xyz);
   return st;
 }
 

@@ -16,7 +16,10 @@ typedef struct {
 /* RB_ENOTFOUND: no such file; RB_EFORMAT: not NIfTI, truncated, damaged gzip, not 3D, zero or infinite
  * spacing, NaN or Inf voxels (their count and the first position are told); RB_ENOMEM. */
 rb_status rb_volume_read(const char *path, rb_volume *out);
-/* float32 with `like`'s geometry (or 1 mm and the identity when NULL). data has `grid` points. RB_EIO. */
+/* float32 with `like`'s geometry, over the same field of view when the grids differ (or 1 mm and the identity when NULL).
+ * data has `grid` points. RB_EIO. */
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid grid, const float *data);
+/* data [3][n1][n2][n3] in grid cells along x1, x2, x3 -> a 5D vector file in mm along the file's x, y, z voxel axes. */
+rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid grid, const float *data);
 void rb_volume_free(rb_volume *v);
 #endif

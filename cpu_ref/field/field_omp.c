@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SUM_BLOCK = 4096, SUM_GROUP = 512 };
+
 #define REAL float
 #define SUFFIX(name) name##_f32
 #include "cpu_ref/field/field_omp_real.h"

@@ -60,21 +60,45 @@ static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const 
       }
 }
 
+/* Sums in blocks of fixed size, added in their order: the same bits for any number of threads. */
 static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
-  double sum = 0;
-#pragma omp parallel for simd reduction(+ : sum) schedule(static)
-  for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
-  return sum;
+  double total = 0;
+  for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
+    double partial[SUM_GROUP] = {0};
+#pragma omp parallel for schedule(static)
+    for (int b = 0; b < SUM_GROUP; b++) {
+      const int64_t first = group + (int64_t)b * SUM_BLOCK, last = first + SUM_BLOCK < n ? first + SUM_BLOCK : n;
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int64_t i = first; i < last; i++) sum += (double)x[i] * (double)y[i];
+      partial[b] = sum;
+    }
+    for (int b = 0; b < SUM_GROUP; b++) total += partial[b];
+  }
+  return total;
 }
 
 static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
-  double sum = 0, least = INFINITY, greatest = -INFINITY;
-#pragma omp parallel for reduction(+ : sum) reduction(min : least) reduction(max : greatest) schedule(static)
-  for (int64_t i = 0; i < n; i++) {
-    double v = (double)x[i];
-    sum += v;
-    least = v < least ? v : least;
-    greatest = v > greatest ? v : greatest;
+  rb_extremes e = {INFINITY, -INFINITY, 0};
+  for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
+    rb_extremes partial[SUM_GROUP];
+#pragma omp parallel for schedule(static)
+    for (int b = 0; b < SUM_GROUP; b++) {
+      const int64_t first = group + (int64_t)b * SUM_BLOCK, last = first + SUM_BLOCK < n ? first + SUM_BLOCK : n;
+      rb_extremes p = {INFINITY, -INFINITY, 0};
+      for (int64_t i = first; i < last; i++) {
+        const double v = (double)x[i];
+        p.sum += v;
+        p.least = v < p.least ? v : p.least;
+        p.greatest = v > p.greatest ? v : p.greatest;
+      }
+      partial[b] = p;
+    }
+    for (int b = 0; b < SUM_GROUP; b++) {
+      e.sum += partial[b].sum;
+      e.least = partial[b].least < e.least ? partial[b].least : e.least;
+      e.greatest = partial[b].greatest > e.greatest ? partial[b].greatest : e.greatest;
+    }
   }
-  return sum == sum ? (rb_extremes){least, greatest, sum} : (rb_extremes){NAN, NAN, NAN};
+  return e.sum == e.sum ? e : (rb_extremes){NAN, NAN, NAN};
 }

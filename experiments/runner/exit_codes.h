@@ -9,6 +9,7 @@ enum {
   RB_EXIT_INVALID = 3,        /* a case failed verification */
   RB_EXIT_REGRESSION = 4,     /* compare: a slow-down beyond --delta is confirmed */
   RB_EXIT_DIFFERS = 5,        /* a published value or a claim fails */
+  RB_EXIT_NOT_CONVERGED = 6,  /* register: a solve ended without convergence; the best iterate is written */
   RB_EXIT_NOT_COMPARABLE = 7, /* compare: the records measure different things */
   RB_EXIT_INCOMPLETE = 8,     /* cases are missing: a device failed at work, disk full */
   RB_EXIT_NOTHING = 9,        /* nothing ran */

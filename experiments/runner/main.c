@@ -16,6 +16,7 @@ static const struct {
     {"list", rb_cmd_list, "experiments, kernel families, variants, data sets"},
     {"describe", rb_cmd_describe, "one experiment: its cases, columns, claims, needs"},
     {"run", rb_cmd_run, "verify and measure experiments, write records"},
+    {"register", rb_cmd_register, "register two images of your own"},
     {"check", rb_cmd_check, "every variant against its oracle and its family's properties"},
     {"report", rb_cmd_report, "tables, verdicts and plots from records"},
     {"compare", rb_cmd_compare, "two records, case by case"},
@@ -31,7 +32,7 @@ static void help(FILE *out) {
   fprintf(out,
           "\n'regbench VERB --help' tells a verb's arguments. stdout carries the product, stderr the progress.\n"
           "exit codes: 0 fine, 1 internal, 2 usage or descriptor, 3 a case is invalid, 4 a regression is confirmed,\n"
-          "  5 a published value or claim fails, 7 not comparable, 8 incomplete, 9 nothing ran, 130 interrupted\n");
+          "  5 a published value or claim fails, 6 a solve did not converge, 7 not comparable, 8 incomplete, 9 nothing ran, 130 interrupted\n");
 }
 
 int rb_wants_help(int argc, char **argv, const char *text) {

@@ -93,7 +93,7 @@ void rb_pair_flow(rb_grid g, float *v) {
   for (int64_t p = 0; p < n; p++) {
     double x[3] = {(double)(p / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0), (double)(p / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1), (double)(p % g.n[2]) * rb_grid_spacing(g, 2)};
     for (int a = 0; a < 3; a++)
-      v[a * n + p] = (float)(0.25 * sin(x[a]) * cos(x[(a + 1) % 3]) * sin(x[(a + 1) % 3] + 0.5) + 0.1 * sin(2 * x[(a + 2) % 3]));
+      v[a * n + p] = (float)(0.15 * sin(x[a]) * cos(x[(a + 1) % 3]) + 0.1 * cos(x[(a + 2) % 3] + a));
   }
 }
 
@@ -105,7 +105,7 @@ static rb_status flow_reference(rb_pair *p) {
   const rb_variant *variant;
   rb_transport_plan *t = NULL;
   rb_transport_desc d = {.grid = p->grid, .dtype = RB_F32, .steps = 4, .basis = RB_BSPLINE, .scheme = RB_FD8};
-  float *v = malloc(3 * bytes), *one = malloc(bytes), *best = malloc(bytes);
+  float most = 0, *v = malloc(3 * bytes), *one = malloc(bytes), *best = malloc(bytes);
   RB_CHECK(v && one && best, RB_ENOMEM, "host memory");
   rb_pair_flow(p->grid, v);
   RB_TRY(rb_variant_find(&rb_transport_family, "cpu/composed", &variant));
@@ -115,6 +115,9 @@ static rb_status flow_reference(rb_pair *p) {
   RB_TRY(rb_transport_velocity(t, v));
   memcpy(p->image[RB_REFERENCE], p->image[RB_TEMPLATE], bytes);
   RB_TRY(rb_transport_advect(t, p->image[RB_REFERENCE]));
+  /* overshoots at edges would stretch the range to which solvers scale: both images keep the template's */
+  for (int64_t i = 0; i < n; i++) most = fmaxf(most, p->image[RB_TEMPLATE][i]);
+  for (int64_t i = 0; i < n; i++) p->image[RB_REFERENCE][i] = fminf(fmaxf(p->image[RB_REFERENCE][i], 0), most);
   if (!p->labels[0]) goto done;
   for (int64_t i = 0; i < n; i++) best[i] = -INFINITY;
   for (int l = 0; l < 256; l++) {

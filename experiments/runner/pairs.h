@@ -21,7 +21,7 @@ rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pai
 rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid, rb_pair *out);
 void rb_pair_free(rb_pair *p);
 
-/* The flow behind the synthetic pairs: v_a = amplitude (sin, cos products), [3][N], radians a unit time. */
+/* The flow behind the synthetic pairs: v_a = 0.15 sin x_a cos x_b + 0.1 cos(x_c + a), [3][N], radians a unit time. */
 void rb_pair_flow(rb_grid grid, float *v);
 rb_status rb_resampling_parse(const char *name, rb_resampling *out);
 #endif

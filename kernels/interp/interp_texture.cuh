@@ -12,6 +12,7 @@ typedef struct {
   cudaTextureObject_t texture[3];
   float *coefficients; /* B-spline only: prefiltered copy, and scratch of the same size */
   float *scratch;
+  int64_t array_bytes; /* of one */
 } texture_plan;
 
 static rb_status texture_supports_all(const rb_interp_desc *desc) {
@@ -25,7 +26,10 @@ static void texture_destroy(rb_interp_plan *head) {
   texture_plan *p = (texture_plan *)head;
   for (int c = 0; c < 3; c++) {
     if (p->texture[c]) cudaDestroyTextureObject(p->texture[c]);
-    if (p->array[c]) cudaFreeArray(p->array[c]);
+    if (p->array[c]) {
+      cudaFreeArray(p->array[c]);
+      rb_memory_note(RB_CUDA, -p->array_bytes);
+    }
   }
   rb_release(head->backend, p->coefficients);
   rb_release(head->backend, p->scratch);
@@ -46,12 +50,14 @@ static rb_status texture_plan_create(const rb_backend *backend, const rb_interp_
   texture_plan *p = (texture_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
+  p->array_bytes = rb_grid_points(d->grid) * (int64_t)sizeof(float);
   for (int a = 0; a < 3; a++) texture.addressMode[a] = mode;
   texture.filterMode = filter;
   texture.readMode = cudaReadModeElementType;
   texture.normalizedCoords = 1; /* wrap needs it; the others follow */
   for (int c = 0; c < d->components; c++) {
     RB_CUDA_TRY(cudaMalloc3DArray(&p->array[c], &channel, extent));
+    rb_memory_note(RB_CUDA, p->array_bytes);
     resource.resType = cudaResourceTypeArray;
     resource.res.array.array = p->array[c];
     RB_CUDA_TRY(cudaCreateTextureObject(&p->texture[c], &resource, &texture, NULL));

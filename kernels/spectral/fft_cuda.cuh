@@ -9,9 +9,14 @@
 typedef struct {
   cufftHandle forward[2], inverse[2]; /* [0] one field, [1] three fields */
   int made;
+  const rb_backend *backend;
+  void *work;        /* shared by the plans */
+  float *stage;      /* real fields that start off cuFFT's alignment, when the grid allows such */
+  size_t field_bytes;
 } rb_cufft;
 
-/* Plans for one field, and for three when `three`. Work areas count as device memory of cuFFT, not ours. */
+/* Plans for one field, and for three when `three`. Real fields may
+ * start anywhere: what is not aligned to 16 bytes passes through a staging copy. */
 rb_status rb_cufft_create(rb_cufft *t, rb_grid grid, int three);
 rb_status rb_cufft_forward(rb_cufft *t, int fields, const float *real, float2 *spectrum);
 /* Destroys the spectrum. */
