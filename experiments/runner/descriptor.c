@@ -66,6 +66,7 @@ static const cyaml_schema_field_t plot_fields[] = {TEXT("file", rb_plot, file),
                                                    TEXT_OPT("x_label", rb_plot, x_label),
                                                    TEXT_OPT("y_label", rb_plot, y_label),
                                                    TEXT_OPT("panel", rb_plot, panel),
+                                                   STRINGS_OPT("parts", rb_plot, parts),
                                                    TEXT_OPT("published", rb_plot, published),
                                                    CYAML_FIELD_BOOL("log_x", CYAML_FLAG_OPTIONAL, rb_plot, log_x),
                                                    CYAML_FIELD_BOOL("log_y", CYAML_FLAG_OPTIONAL, rb_plot, log_y),
@@ -262,6 +263,8 @@ static int has_axis(const rb_descriptor *d, const char *name) {
   return 0;
 }
 
+static const char *const plot_kinds[] = {"roofline", "stacked", "scatter", "panels"};
+
 static rb_status validate(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   RB_CHECK(d->schema == 1, RB_EFORMAT, "%s: schema %d; this program reads schema 1", origin, d->schema);
@@ -296,7 +299,11 @@ static rb_status validate(const rb_descriptor *d, const char *origin) {
   for (unsigned i = 0; i < d->plots_count; i++) {
     const rb_plot *p = &d->plots[i];
     int lines = strcmp(p->kind, "lines") == 0;
-    RB_CHECK(lines || strcmp(p->kind, "roofline") == 0, RB_EFORMAT, "%s: plot '%s': kind '%s'; lines or roofline", origin, p->file, p->kind);
+    int known = lines;
+    for (size_t k = 0; k < sizeof plot_kinds / sizeof *plot_kinds; k++) known |= strcmp(p->kind, plot_kinds[k]) == 0;
+    RB_CHECK(known, RB_EFORMAT, "%s: plot '%s': kind '%s'; lines, roofline, stacked, scatter or panels", origin, p->file, p->kind);
+    RB_CHECK(strcmp(p->kind, "stacked") != 0 || p->parts_count, RB_EFORMAT, "%s: plot '%s' of stacked bars needs parts", origin, p->file);
+    RB_CHECK(strcmp(p->kind, "scatter") != 0 || (p->x && p->y), RB_EFORMAT, "%s: plot '%s' of points needs x and y", origin, p->file);
     RB_CHECK(!lines || (p->x && p->y), RB_EFORMAT, "%s: plot '%s' of lines needs x and y", origin, p->file);
     RB_CHECK(!lines || has_axis(d, p->x), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->x);
     RB_CHECK(!p->panel || has_axis(d, p->panel), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->panel);

@@ -57,9 +57,11 @@ typedef struct {
 
 typedef struct {
   char *file;     /* stem of the output files */
-  char *kind;     /* lines, roofline */
+  char *kind;     /* lines, roofline, stacked, scatter, panels */
   char *title, *x, *y, *x_label, *y_label;
   char *panel;    /* axis that splits into panels, or NULL */
+  char **parts;   /* metrics stacked by kind stacked */
+  unsigned parts_count;
   char *published; /* column of the published CSV drawn beside, or NULL */
   int log_x, log_y;
 } rb_plot;

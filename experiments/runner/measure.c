@@ -62,7 +62,8 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   double joules = b->kind == RB_CUDA ? rb_nvml_energy() : NAN;
   for (spent = 0; out->count < most; out->count++) {
     /* runs of many seconds: `few` samples must do */
-    if ((out->count >= p->least && spent > p->budget) || (out->count >= p->few && spent > p->few * p->budget && once > p->budget)) {
+    int few = once > 5 ? 1 : p->few;
+    if ((out->count >= p->least && spent > p->budget) || (out->count >= few && spent > few * p->budget && once > p->budget)) {
       out->stop = "time budget reached";
       break;
     }

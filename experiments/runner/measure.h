@@ -8,7 +8,7 @@ typedef struct {
   int least, most;     /* samples */
   double budget;       /* seconds of measuring after which no further sample starts, once `least` are in */
   double batch_under;  /* a sample repeats the run until it lasts this long, seconds */
-  int few;             /* samples that must do for runs longer than the budget */
+  int few;             /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
   int warmups;         /* at least this many runs before the first sample */
 } rb_protocol;
 

@@ -1,4 +1,5 @@
 /* Plots from records: a data file and a gnuplot script beside the picture, drawn as SVG and PNG. */
+#include "experiments/runner/plots.h"
 #include "experiments/runner/record.h"
 #include "experiments/runner/report.h"
 
@@ -56,7 +57,7 @@ static void quoted(FILE *f, const char *s) {
   fputc('"', f);
 }
 
-static int panels_of(const rb_judged *j, const rb_plot *p, const char *panel[32]) {
+int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i;
   json_t *c;
@@ -69,7 +70,7 @@ static int panels_of(const rb_judged *j, const rb_plot *p, const char *panel[32]
     const char *v = rb_json_text(json_object_get(c, "axes"), p->panel, "");
     int known = 0;
     for (int k = 0; k < n; k++) known |= strcmp(panel[k], v) == 0;
-    if (!known && n < 32 && rb_json_metric(c, p->y) == rb_json_metric(c, p->y)) panel[n++] = v;
+    if (!known && n < 32 && rb_json_metric(c, metric) == rb_json_metric(c, metric)) panel[n++] = v;
   }
   return n;
 }
@@ -77,7 +78,7 @@ static int panels_of(const rb_judged *j, const rb_plot *p, const char *panel[32]
 static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const rb_descriptor *d = j->descriptor;
   const char *panel[32];
-  int panels = panels_of(j, p, panel), block = 0, drawn = 0;
+  int panels = rb_plot_panels(j, p, p->y, panel), block = 0, drawn = 0;
   if (panels > 1) fprintf(script, "set multiplot layout 1,%d title TITLE font ',13'\n", panels);
   else fprintf(script, "set title TITLE font ',13'\n");
   fprintf(script, "set xlabel ");
@@ -175,10 +176,14 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   RB_CHECK(data && script && body, RB_EIO, "cannot write plots into %s", folder);
   char name[128];
   snprintf(name, sizeof name, "%s.dat", p->file);
-  int series = strcmp(p->kind, "roofline") == 0 ? roofline_script(j, name, data, body) : lines_script(j, p, name, data, body);
+  int series = strcmp(p->kind, "roofline") == 0  ? roofline_script(j, name, data, body)
+               : strcmp(p->kind, "stacked") == 0 ? rb_plot_stacked(j, p, name, data, body)
+               : strcmp(p->kind, "scatter") == 0 ? rb_plot_scatter(j, p, name, data, body)
+               : strcmp(p->kind, "panels") == 0  ? rb_plot_panels_picture(j, name, data, body)
+                                                 : lines_script(j, p, name, data, body);
   fclose(body);
   body = NULL;
-  int panels = p->panel ? 3 : 1;
+  int panels = p->panel && strcmp(p->kind, "scatter") != 0 ? 3 : strcmp(p->kind, "panels") == 0 ? 3 : 1;
   fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
   char title[512];
   snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", machine);

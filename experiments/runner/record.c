@@ -210,6 +210,13 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
     set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");
     if (copy_roof > 0) set_metric(metrics, "percent_copy", 100 * o->bytes / t->median / copy_roof, "%", "100 bandwidth / measured copy of the same backend");
   }
+  for (int i = 0; i < o->metric_count; i++) { /* rates of kernel classes, as the whole's is */
+    const rb_metric *m = &o->metrics[i];
+    char name[64];
+    if (strncmp(m->name, "rate_", 5) != 0 || !(copy_roof > 0)) continue;
+    snprintf(name, sizeof name, "percent_%s", m->name + 5);
+    set_metric(metrics, name, 100 * m->value / copy_roof, "%", "100 rate / measured copy of the same backend");
+  }
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
   if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
 }

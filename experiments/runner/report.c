@@ -41,9 +41,10 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
     if (v == RB_NOT_COMPARABLE) {
       double mine = rb_json_metric(c, column->metric), theirs = strtod(printed, NULL), roof = rb_json_metric(c, "percent_copy");
+      const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), column->metric), "unit", "");
       char use[32] = "";
       if (roof == roof) snprintf(use, sizeof use, ", %.0f %% of roof", roof);
-      rb_table_set(t, at + 2, "x%.2f%s", strcmp(column->metric, "time") == 0 ? theirs / mine : mine / theirs, use);
+      rb_table_set(t, at + 2, "x%.2f%s", strcmp(unit, "s") == 0 ? theirs / mine : mine / theirs, use);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));
     }
@@ -84,6 +85,8 @@ static rb_status cell_table(const rb_judged *j, rb_table *t, summary *s) {
         rb_table_set(t, columns, "STALE: code changed since");
         s->stale++;
       }
+    } else if (strcmp(rb_json_text(c, "kind", ""), "published") == 0) {
+      add_cells(j, c, t, (int)d->axes_count + 2, s); /* the printed values alone */
     } else {
       s->invalid += strcmp(status, "invalid") == 0;
       s->skipped += strcmp(status, "invalid") != 0;

@@ -7,6 +7,7 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/progress.h"
 #include "experiments/runner/record.h"
+#include "experiments/runner/roofs.h"
 #include "kernels/cuda/device_info.h"
 #include "kernels/probe/probe.h"
 
@@ -37,25 +38,6 @@ static void on_signal(int s) {
   (void)s;
   rb_interrupted = 1;
 }
-
-/* ---- roofs -------------------------------------------------------------------------------------------- */
-
-static const char *const roof_names[] = {"cpu/copy", "cpu/fma", "cuda/copy", "cuda/fma"};
-enum { ROOFS = sizeof roof_names / sizeof *roof_names };
-
-/* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
-static double roof(int which) {
-  static double value[ROOFS];
-  const rb_variant *v;
-  if (value[which] == 0) {
-    value[which] = NAN;
-    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_available(v) == RB_OK)
-      rb_probe_measure(v, 0, 11, &value[which]);
-    rb_clear();
-  }
-  return value[which];
-}
-static double copy_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 2 : 0); }
 
 /* ---- one case ----------------------------------------------------------------------------------------- */
 
@@ -112,6 +94,16 @@ static void hook(void *context, int done, int most, double median) {
   rb_progress_phase(context, text);
 }
 
+/* What the case held at most, beside what was predicted for it. */
+static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int rotations, rb_outcome *o) {
+  size_t backend, host;
+  w->predict(c, rotations, &backend, &host);
+  rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB", "high-water mark of the backend's memory, library work areas included");
+  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1", "the same over 4 B times the grid points");
+  rb_outcome_metric(o, "memory_predicted", 1e-9 * (double)backend, "GB", "told before the run");
+  if (backend) rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
+}
+
 /* set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
 static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   rb_status st = RB_OK;
@@ -149,11 +141,12 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   RB_TRY(rb_measure(w, state, b, rotations, &protocol, hook, &s->progress, &timing));
   after = rb_clocks_now();
   RB_TRY(w->verify(state, timing.last_turn, &last));
+  add_memory(c, w, peak, rotations, &last);
   int valid = all_valid(&last);
   *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
   rb_case_json_outcome(*out, &last);
   if (valid) {
-    rb_case_json_timing(*out, &timing, &last, copy_roof(b->kind), rotations);
+    rb_case_json_timing(*out, &timing, &last, rb_copy_roof(b->kind), rotations);
     if (s->d->counters) {
       rb_progress_phase(&s->progress, "counters");
       rb_counters_add(*out, c, &last, w, &state, s->path, s->options->preset);
@@ -261,15 +254,6 @@ done:
   return st;
 }
 
-static json_t *roofs_json(void) {
-  json_t *roofs = json_object();
-  for (int i = 0; i < ROOFS; i++) {
-    double v = roof(i);
-    if (v == v) json_object_set_new(roofs, roof_names[i], json_real(v));
-  }
-  return roofs;
-}
-
 static rb_status finish(run_state *s, json_t *cases) {
   rb_status st = RB_OK;
   char when[32];
@@ -279,7 +263,7 @@ static rb_status finish(run_state *s, json_t *cases) {
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   json_object_set_new(record, "created", json_string(when));
   json_object_set_new(record, "machine", rb_environment());
-  json_object_set_new(record, "roofs", roofs_json());
+  json_object_set_new(record, "roofs", rb_roofs_json());
   json_object_set_new(record, "complete", json_boolean((int)json_array_size(cases) == s->count));
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
@@ -302,7 +286,7 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);
-  for (int i = 0; i < ROOFS; i++) roof(i); /* before the cases: their memory is theirs */
+  json_decref(rb_roofs_json()); /* measured before the cases: their memory is theirs */
   s.done = json_object();
   if (o->resume) {
     json_decref(s.done);

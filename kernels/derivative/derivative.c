@@ -52,7 +52,7 @@ static const rb_derivative_ops *ops_of(const rb_derivative_plan *p) { return p->
 
 rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g) {
   rb_status st = RB_OK;
-  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_FIRST));
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_GRADIENT));
   RB_TRY(ops_of(plan)->gradient(plan, f, g));
   RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
 done:
@@ -60,7 +60,7 @@ done:
 }
 rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d) {
   rb_status st = RB_OK;
-  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_FIRST));
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_DIVERGENCE));
   RB_TRY(ops_of(plan)->divergence(plan, v, d));
   RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
 done:

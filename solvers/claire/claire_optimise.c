@@ -206,14 +206,22 @@ done:
   return st;
 }
 
-rb_status rb_claire_set_velocity(rb_claire *c, const float *velocity) {
+/* Into the optimiser's vector; the level becomes the target's. */
+static rb_status put_velocity(rb_claire *c, const float *velocity) {
   rb_status st = RB_OK;
-  double objective;
   rb_spectral_op one = rb_spectral_times(1);
   RB_TRY(rb_claire_upload(c, velocity, 3 * c->n, c->b));
   if (c->config.coordinates == RB_COEFFICIENTS) RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, NULL, rb_vec_data(c->x)));
   else RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, NULL, 0, rb_vec_data(c->x)));
   set_level(c, c->options.beta);
+done:
+  return st;
+}
+
+rb_status rb_claire_set_velocity(rb_claire *c, const float *velocity) {
+  rb_status st = RB_OK;
+  double objective;
+  RB_TRY(put_velocity(c, velocity));
   RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
 done:
   return st;
@@ -225,8 +233,8 @@ rb_status rb_claire_evaluate(rb_claire *c, const float *velocity, double *mismat
   PetscReal norm;
   double objective;
   RB_TRY(reference_point(c));
-  RB_TRY(rb_claire_set_velocity(c, velocity));
   RB_PETSC(VecDuplicate(c->x, &g));
+  RB_TRY(put_velocity(c, velocity));
   RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, rb_vec_data(g)));
   RB_PETSC(VecNorm(g, NORM_2, &norm));
   *mismatch = c->mismatch / c->mismatch0;

@@ -67,6 +67,7 @@ done:
 /* One label's indicator through the flow, and its share of the arg max: later labels win only when strictly greater. */
 static rb_status transport_label(rb_claire *c, rb_transport_plan *t, const float *labels, float label, int smoothed, float *value, float *best, float *sum, float *out) {
   rb_status st = RB_OK;
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->n; i++) value[i] = labels[i] == label;
   RB_TRY(rb_claire_upload(c, value, c->n, c->lambda));
   if (smoothed) RB_TRY(rb_claire_smooth(c, c->options.sigma, c->lambda));
@@ -101,6 +102,7 @@ rb_status rb_claire_labels(rb_claire *c, const float *labels, int smoothed, floa
   RB_TRY(rb_transport_velocity(t, c->is_zero ? NULL : c->v));
   for (int l = 1; l < 256; l++)
     if (present[l]) RB_TRY(transport_label(c, t, labels, (float)l, smoothed, value, best, sum, out));
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->n; i++)
     if (!(best[i] > -INFINITY) || 1 - sum[i] > best[i]) out[i] = 0;
 done:

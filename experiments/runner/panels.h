@@ -1,0 +1,10 @@
+/* Slices of a registration as small pictures that travel in the record (brunn2020, Figures 5 and 6). */
+#ifndef RB_PANELS_H
+#define RB_PANELS_H
+
+#include "experiments/runner/registration.h"
+
+/* Array of {title, width, height, channels, data}: 8-bit grey or RGB, rows from the top, as hexadecimal text.
+ * A coronal and an axial slice through the middle, at most 128 pixels a side; warped_labels may be NULL. New reference. */
+rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out);
+#endif

@@ -1,0 +1,15 @@
+/* What the files that draw plots share. Each kind writes its data and its gnuplot script, and returns how much it drew. */
+#ifndef RB_PLOTS_H
+#define RB_PLOTS_H
+
+#include "experiments/runner/verdict.h"
+
+#include <stdio.h>
+
+/* Values of the plot's panel axis among cases that have `metric`; panel[0] NULL when there is no such axis. */
+int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]);
+
+int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
+int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
+int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script);
+#endif

@@ -1,0 +1,103 @@
+/* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
+#include "experiments/runner/plots.h"
+
+#include "experiments/runner/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_valid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "valid") == 0; }
+
+/* One block a panel: a row a case, a column a part. */
+int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  const char *panel[32];
+  int panels = rb_plot_panels(j, p, p->parts[0], panel), drawn = 0;
+  fprintf(script, "set multiplot layout 1,%d title TITLE font ',13'\nset style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n", panels);
+  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset ylabel '%s'\nset key top right font ',8' noenhanced\nset yrange [0:*]\n", p->y_label ? p->y_label : "time in s");
+  for (int q = 0; q < panels; q++) {
+    size_t i;
+    json_t *c;
+    int rows = 0;
+    json_array_foreach(cases, i, c) {
+      if (!is_valid(c) || (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0)) continue;
+      fprintf(data, "\"%s\"", rb_json_text(c, "method", ""));
+      for (unsigned k = 0; k < p->parts_count; k++) {
+        double v = rb_json_metric(c, p->parts[k]);
+        fprintf(data, " %.6g", v == v ? v : 0.0);
+      }
+      fprintf(data, "\n");
+      rows++;
+    }
+    if (!rows) continue;
+    fprintf(data, "\n\n");
+    if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    for (unsigned k = 0; k < p->parts_count; k++) {
+      const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
+      if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title '%s' lc rgb COLOR1", data_path, drawn, name);
+      else fprintf(script, ", \\\n     '' index %d using %u title '%s' lc rgb COLOR%u", drawn, k + 2, name, k + 1);
+    }
+    fprintf(script, "\n");
+    drawn++;
+  }
+  fprintf(script, "unset multiplot\n");
+  return drawn;
+}
+
+/* One point a case, x and y two of its metrics; printed values of the columns named x and y as open points. */
+int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  size_t i;
+  json_t *c;
+  int block = 0;
+  fprintf(script, "set title TITLE font ',13'\nset xlabel '%s'\nset ylabel '%s'\n%s%sset key outside right font ',9' noenhanced\n", p->x_label ? p->x_label : p->x,
+          p->y_label ? p->y_label : p->y, p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
+  json_array_foreach(cases, i, c) {
+    const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
+    double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
+    int printed = px && py;
+    if (x != x && !printed) continue;
+    fprintf(data, "%.6g %.6g %s %s\n\n\n", x, y, printed ? px : "nan", printed ? py : "nan");
+    const char *label = rb_json_text(c, "method", ""), *which = p->panel ? rb_json_text(json_object_get(c, "axes"), p->panel, "") : "";
+    if (x == x)
+      fprintf(script, "%s '%s' index %d using 1:2 with points pt 7 ps 1.8 lc rgb COLOR%d title '%s %s'", block ? ", \\\n    " : "plot", data_path, block, block % 12 + 1, label, which);
+    if (printed)
+      fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps 1.5 lw 2 lc rgb COLOR%d title '%s %s, published'", block || x == x ? ", \\\n    " : "plot", data_path, block,
+              x == x ? 6 : 8, block % 12 + 1, label, which);
+    block++;
+  }
+  fprintf(script, "\n");
+  return block;
+}
+
+static int digit(char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; }
+
+/* The pictures of the first valid case that has any: eight a row. */
+int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
+  const json_t *cases = json_object_get(j->record, "cases"), *panels = NULL;
+  size_t i;
+  json_t *c, *one;
+  json_array_foreach(cases, i, c) {
+    panels = json_object_get(json_object_get(c, "details"), "panels");
+    if (is_valid(c) && json_array_size(panels)) {
+      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n%s\" font ',13'\n", json_array_size(panels) / 2, rb_json_text(c, "id", ""));
+      break;
+    }
+    panels = NULL;
+  }
+  if (!panels) return 0;
+  fprintf(script, "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset tmargin 1.5\nset bmargin 0.3\n");
+  long skip = 0;
+  json_array_foreach(panels, i, one) {
+    const char *text = rb_json_text(one, "data", "");
+    int w = (int)json_integer_value(json_object_get(one, "width")), h = (int)json_integer_value(json_object_get(one, "height"));
+    int channels = (int)json_integer_value(json_object_get(one, "channels"));
+    for (const char *s = text; s[0] && s[1]; s += 2) fputc(16 * digit(s[0]) + digit(s[1]), data);
+    fprintf(script, "set title '%s' font ',10' noenhanced\nset xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n",
+            rb_json_text(one, "title", ""), w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
+    skip += (long)w * h * channels;
+  }
+  fprintf(script, "unset multiplot\n");
+  return (int)json_array_size(panels);
+}

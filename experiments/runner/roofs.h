@@ -1,0 +1,13 @@
+/* The machine's roofs, measured once a process: what every "% of copy" of a run divides by. */
+#ifndef RB_ROOFS_H
+#define RB_ROOFS_H
+
+#include "kernels/base/backend.h"
+
+#include <jansson.h>
+
+/* B/s of a plain copy on that backend; NaN where it cannot be measured. */
+double rb_copy_roof(rb_backend_kind kind);
+/* All roofs by their probes' names. New reference. */
+json_t *rb_roofs_json(void);
+#endif
