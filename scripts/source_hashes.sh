@@ -12,17 +12,19 @@ hash() { # of the contents and names of the files that exist among the arguments
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
   for family in interp derivative spectral field transport probe claire; do
-    # the contract, the inputs, and how workloads run and judge them
+    # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
-      experiments/runner/inputs.c experiments/runner/workload*.c experiments/runner/measure.c"
+      experiments/runner/inputs.c experiments/runner/measure.c"
     parts=$family # the families whose code runs
     case $family in
-      derivative) shared="$shared cpu_ref/spectral/fft_fftw.h cpu_ref/spectral/fft_fftw.c" ;;
+      interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
+      derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
       transport) parts="interp derivative spectral field transport" ;;
-      claire) parts="interp derivative spectral field transport" shared="$shared solvers/krylov/* solvers/claire/*" ;;
+      claire) parts="interp derivative spectral field transport"
+        shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
+          experiments/runner/registration.c experiments/runner/pairs.c" ;;
     esac
     cpu="" cuda="kernels/cuda/cuda.cuh"
-    [ $family = derivative ] && cuda="$cuda kernels/spectral/fft_cuda.cuh kernels/spectral/fft_cuda.cu"
     for part in $parts; do
       cpu="$cpu cpu_ref/$part/*.c cpu_ref/$part/*.h kernels/$part/*.c kernels/$part/*.h"
       cuda="$cuda kernels/$part/*.cu kernels/$part/*.cuh kernels/$part/*.c kernels/$part/*.h"

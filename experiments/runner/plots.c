@@ -86,7 +86,7 @@ static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_p
   fprintf(script, "\nset ylabel ");
   quoted(script, p->y_label ? p->y_label : p->y);
   fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
-  fprintf(script, "set key %s\n", panels > 1 ? "top left font ',9'" : "outside right font ',10'");
+  fprintf(script, "set key %s\n", panels > 1 ? "below maxcols 3 samplen 2 font ',8' noenhanced" : "outside right font ',10'");
   for (int q = 0; q < panels; q++) {
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
     int first = 1;

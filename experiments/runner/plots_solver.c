@@ -9,6 +9,13 @@
 
 static int is_valid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "valid") == 0; }
 
+/* The plot's own list of methods, or all. */
+static int wanted(const rb_plot *p, const json_t *c) {
+  for (unsigned i = 0; i < p->methods_count; i++)
+    if (strcmp(p->methods[i], rb_json_text(c, "method", "")) == 0) return 1;
+  return p->methods_count == 0;
+}
+
 /* One block a panel: a row a case, a column a part. */
 int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
@@ -21,7 +28,7 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     json_t *c;
     int rows = 0;
     json_array_foreach(cases, i, c) {
-      if (!is_valid(c) || (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0)) continue;
+      if (!is_valid(c) || !wanted(p, c) || (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0)) continue;
       fprintf(data, "\"%s\"", rb_json_text(c, "method", ""));
       for (unsigned k = 0; k < p->parts_count; k++) {
         double v = rb_json_metric(c, p->parts[k]);
@@ -45,26 +52,33 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
   return drawn;
 }
 
-/* One point a case, x and y two of its metrics; printed values of the columns named x and y as open points. */
+/* A point a case, x and y two of its metrics, one colour a method; printed values of the columns of those names are open. */
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
-  size_t i;
-  json_t *c;
   int block = 0;
   fprintf(script, "set title TITLE font ',13'\nset xlabel '%s'\nset ylabel '%s'\n%s%sset key outside right font ',9' noenhanced\n", p->x_label ? p->x_label : p->x,
           p->y_label ? p->y_label : p->y, p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
-  json_array_foreach(cases, i, c) {
-    const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
-    double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
-    int printed = px && py;
-    if (x != x && !printed) continue;
-    fprintf(data, "%.6g %.6g %s %s\n\n\n", x, y, printed ? px : "nan", printed ? py : "nan");
-    const char *label = rb_json_text(c, "method", ""), *which = p->panel ? rb_json_text(json_object_get(c, "axes"), p->panel, "") : "";
-    if (x == x)
-      fprintf(script, "%s '%s' index %d using 1:2 with points pt 7 ps 1.8 lc rgb COLOR%d title '%s %s'", block ? ", \\\n    " : "plot", data_path, block, block % 12 + 1, label, which);
-    if (printed)
-      fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps 1.5 lw 2 lc rgb COLOR%d title '%s %s, published'", block || x == x ? ", \\\n    " : "plot", data_path, block,
-              x == x ? 6 : 8, block % 12 + 1, label, which);
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++) {
+    const char *label = j->descriptor->methods[m].label;
+    int ours = 0, theirs = 0;
+    size_t i;
+    json_t *c;
+    json_array_foreach(cases, i, c) {
+      if (strcmp(rb_json_text(c, "method", ""), label) != 0 || !wanted(p, c)) continue;
+      const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
+      double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
+      int printed = px && py && !j->descriptor->methods[m].published_as;
+      if (x != x && !printed) continue;
+      fprintf(data, "%.6g %.6g %s %s\n", x, y, printed ? px : "nan", printed ? py : "nan");
+      ours += x == x, theirs += printed;
+    }
+    if (!ours && !theirs) continue;
+    fprintf(data, "\n\n");
+    const char *and = block ? ", \\\n    " : "plot";
+    if (ours) fprintf(script, "%s '%s' index %d using 1:2 with points pt 7 ps 1.8 lc rgb COLOR%u title '%s'", and, data_path, block, m % 12 + 1, label);
+    if (theirs)
+      fprintf(script, "%s '%s' index %d using 3:4 with points pt %u ps 1.5 lw 2 lc rgb COLOR%u title '%s, published'", ours ? ", \\\n    " : and, data_path, block,
+              ours ? 6 : 4 + m % 4 * 2, m % 12 + 1, label);
     block++;
   }
   fprintf(script, "\n");

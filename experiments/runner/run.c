@@ -254,8 +254,33 @@ done:
   return st;
 }
 
-static rb_status finish(run_state *s, json_t *cases) {
+/* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table order. */
+static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete) {
   rb_status st = RB_OK;
+  rb_case *all = NULL;
+  int count;
+  json_t *by_id = json_object(), *c;
+  size_t i;
+  *out = json_array();
+  json_array_foreach(cases, i, c) json_object_set(by_id, rb_json_text(c, "id", ""), c);
+  RB_TRY(rb_cases_expand(s->d, s->options->preset, -1, NULL, 0, &all, &count));
+  for (int k = 0; k < count; k++) {
+    json_t *found = json_object_get(by_id, all[k].id), *old = json_object_get(s->done, all[k].id);
+    if (!found && old && reusable(old)) found = old;
+    if (found) json_array_append(*out, found);
+  }
+  /* complete: all that was asked for now, and nothing kept from a wider run that never ended */
+  *complete = (int)json_array_size(cases) == s->count && (json_array_size(*out) == json_array_size(cases) || (int)json_array_size(*out) == count);
+done:
+  free(all);
+  json_decref(by_id);
+  return st;
+}
+
+static rb_status finish(run_state *s, json_t *asked) {
+  rb_status st = RB_OK;
+  json_t *cases = NULL;
+  int complete = 0;
   char when[32];
   time_t now = time(NULL);
   struct tm utc;
@@ -264,13 +289,15 @@ static rb_status finish(run_state *s, json_t *cases) {
   json_object_set_new(record, "created", json_string(when));
   json_object_set_new(record, "machine", rb_environment());
   json_object_set_new(record, "roofs", rb_roofs_json());
-  json_object_set_new(record, "complete", json_boolean((int)json_array_size(cases) == s->count));
+  RB_TRY(with_kept(s, asked, &cases, &complete));
+  json_object_set_new(record, "complete", json_boolean(complete));
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   RB_TRY(rb_record_write(&s->place, record));
   fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed -> %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
           s->tally.skipped, s->tally.failed, s->place.path);
 done:
+  json_decref(cases);
   json_decref(record);
   return st;
 }
