@@ -5,6 +5,7 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/table.h"
 #include "kernels/probe/probe.h"
+#include "solvers/claire/claire.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #include <sys/stat.h>
 
 static const char list_help[] =
-    "usage: regbench list [experiments|families|variants|data]\n\nWithout an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
+    "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver (claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
 
 static int list_experiments(void) {
   enum { MOST = 128 };
@@ -70,6 +71,34 @@ static void list_families(int variants) {
   }
 }
 
+/* Registration systems, and what each row of them is put together from. */
+static void list_solvers(void) {
+  const rb_family *f = &rb_claire_family;
+  printf("solvers\n  %-11s %s\n", f->name, f->what);
+  for (int v = 0; v < f->count; v++) {
+    const rb_variant *w = &f->variants[v];
+    const rb_claire_config *c = w->ops;
+    printf("    %-30s %-18s %s\n", w->name, w->tag, w->idea);
+    if (c) printf("    %30s %s, %s %s, %s, %s\n", "", c->transport, c->interp, c->basis, c->derivative, c->spectral);
+  }
+}
+
+/* One family's or solver's variants. */
+static int list_one(const char *name) {
+  const rb_family *f;
+  if (strcmp(name, rb_claire_family.name) == 0) {
+    list_solvers();
+    return 1;
+  }
+  if (rb_family_find(name, &f) != RB_OK) {
+    rb_clear();
+    return 0;
+  }
+  printf("%s: %s\n", f->name, f->what);
+  for (int v = 0; v < f->count; v++) printf("  %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
+  return 1;
+}
+
 static void list_data(void) {
   char names[64][64];
   int n = rb_manifest_names(names, 64);
@@ -90,11 +119,13 @@ int rb_cmd_list(int argc, char **argv) {
   if (rb_wants_help(argc, argv, list_help)) return RB_EXIT_OK;
   const char *what = argc > 0 ? argv[0] : "all";
   int all = strcmp(what, "all") == 0, code = RB_EXIT_OK;
-  if (argc > 1 || !(all || strcmp(what, "experiments") == 0 || strcmp(what, "families") == 0 || strcmp(what, "variants") == 0 || strcmp(what, "data") == 0))
+  if (argc == 1 && list_one(what)) return RB_EXIT_OK;
+  if (argc > 1 || !(all || strcmp(what, "solvers") == 0 || strcmp(what, "experiments") == 0 || strcmp(what, "families") == 0 || strcmp(what, "variants") == 0 || strcmp(what, "data") == 0))
     return rb_usage("list", "cannot list '%s'", argv[argc - 1]);
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);
+  if (all || strcmp(what, "solvers") == 0) list_solvers();
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
 }

@@ -35,7 +35,7 @@ static const char help[] =
     "  --no-continuation         only the target beta\n"
     "  --newton N, --krylov N    iteration limits (default 50 a level, 500 a step)\n"
     "  --smooth S                Gaussian smoothing of both images in voxels (default 1)\n"
-    "  --petsc 'OPTIONS'         PETSc's own options, e.g. '-tao_monitor -ksp_monitor'\n\n"
+    "  --petsc 'OPTIONS'         PETSc's own options, e.g. '-tao_monitor -tao_nls_ksp_monitor'\n\n"
     "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped image is the\n"
     "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its iterate.\n\n"
     "exit codes: 0 fine, 2 usage or bad images, 6 not converged (the best iterate is written), 8 a device failed or the disk is full,\n"
@@ -282,6 +282,7 @@ static rb_status run(request *r, rb_claire_result *result) {
   double start = seconds_now(), joules;
   RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
+  if (r->grid.n[0]) RB_TRY(fits(v, &r->claire, r->grid)); /* before anything of that size is made */
   RB_TRY(make_folder(r->out));
   RB_TRY(rb_pair_read(r->images, r->labels, r->how, r->grid, &pair));
   RB_TRY(fits(v, &r->claire, pair.grid));

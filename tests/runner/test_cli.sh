@@ -41,7 +41,7 @@ expect 0 "usage: regbench VERB" "$bin" --help
 expect 2 "usage" "$bin"
 expect 2 "nearest is report" "$bin" reprot
 expect 0 "regbench [0-9]" "$bin" --version
-for verb in list describe run check report compare probe data doctor; do
+for verb in list describe run register check report compare probe data doctor; do
   expect 0 "usage: regbench $verb" "$bin" $verb --help
   expect 0 "exit codes" "$bin" $verb --help
 done
@@ -50,6 +50,8 @@ done
 expect 0 "brunn2020/table4" "$bin" list
 expect 0 "cuda/texture-bspline" "$bin" list variants
 expect 2 "cannot list" "$bin" list everything
+expect 0 "cpu/composed, cpu/omp lagrange" "$bin" list claire
+expect 0 "cuda/march" "$bin" list derivative
 expect 0 "8 values|cases at preset" "$bin" describe brunn2020/table4
 expect 2 "nearest is brunn2020/table4" "$bin" describe brunn2020/tabel4
 expect 2 "which experiment" "$bin" describe
@@ -156,6 +158,50 @@ mkdir fake && echo x >fake/na01.nii.gz
 expect 3 "another sha256" "$bin" data import nirep fake
 expect 2 "cannot do" "$bin" data fetch nirep
 expect 3 "absent" "$bin" data verify nirep
+
+# register: usage, bad images, no convergence, interruption, results
+expect 2 "which method" "$bin" register
+expect 2 "no method 'affine'" "$bin" register affine
+expect 2 "are needed" "$bin" register claire --out r
+expect 2 "go together" "$bin" register claire --template a --reference b --template-labels l --out r
+expect 2 "not a positive number" "$bin" register claire --template a --reference b --beta -1 --out r
+expect 2 "from 4 to 4096" "$bin" register claire --template a --reference b --size 3 --out r
+expect 2 "unknown regularisation" "$bin" register claire --template a --reference b --regularisation h7 --out r
+expect 2 "unknown argument" "$bin" register claire --template a --reference b --fast --out r
+expect 2 "no file a.nii" "$bin" register claire --template a.nii --reference b.nii --variant cpu-fd8-linear --out r
+brain=/usr/share/mricron/templates/ch2bet.nii.gz head=/usr/share/mricron/templates/ch2.nii.gz labels=/usr/share/mricron/templates/aal.nii.gz
+if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
+  solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
+  expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
+  for f in warped velocity displacement detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
+  ok "metrics hold the counts" grep -q '"hessian_products"' r/metrics.json
+  expect 6 "iteration limit; the best iterate is in r6" "${solve[@]}" --size 16 --no-continuation --newton 1 --tolerance 1e-6 --out r6
+  ok "the best iterate is written" test -s r6/velocity.nii.gz
+  expect 2 "no variant" "${solve[@]}" --variant cpu-fd8-quartic --size 16 --out r
+  expect 8 "needs about .* GB of cpu memory" "${solve[@]}" --size 4000 --out r
+  expect 8 "cannot make /proc" "${solve[@]}" --size 16 --out /proc/nowhere
+  expect 2 "unknown resampling" "${solve[@]}" --resample cubic --out r
+  gunzip -c $brain >whole.nii
+  { head -c 352 whole.nii; head -c $(($(stat -c %s whole.nii) - 352)) /dev/zero; } >flat.nii
+  expect 2 "template image is constant" "$bin" register claire --template flat.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
+  head -c 100000 whole.nii >cut.nii
+  expect 2 "truncated" "$bin" register claire --template cut.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
+  expect 0 "Linear .*solve converged" "${solve[@]}" --size 12 --petsc "-tao_nls_ksp_converged_reason" --out r
+  "${solve[@]}" --size 80 --steps 8 --out r130 >log 2>&1 &
+  child=$!
+  for _ in $(seq 600); do
+    grep -q "^ *1.0e+00 *1 " log && break
+    kill -0 $child 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -INT $child 2>/dev/null
+  wait $child
+  code=$?
+  ok "an interrupted solve exits 130: $code" test $code = 130
+  ok "and leaves its iterate" test -s r130/velocity.nii.gz -a -s r130/metrics.json
+  other=/usr/share/mricron/templates/JHU-WhiteMatter-labels-2mm.nii.gz
+  if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --variant cpu-fd8-linear --out r; fi
+fi
 
 # check, probe, doctor
 expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
