@@ -1,5 +1,9 @@
 #include "experiments/runner/counters.h"
 
+#include "experiments/runner/cases.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/run.h"
+#include "kernels/cuda/device_info.h"
 #include "kernels/cuda/cupti_counters.h"
 
 #include <math.h>
@@ -155,4 +159,37 @@ void rb_counters_add(json_t *j, const rb_case *c, const rb_outcome *o, const rb_
   set_metric(metrics, "counter_gbyte", 1e-9 * k.dram_bytes, "GB", "1e-9 bytes read from and written to device memory");
   set_metric(metrics, "counter_l2_gbyte", 1e-9 * k.l2_bytes, "GB", "1e-9 bytes through L2");
   set_metric(metrics, "counter_intensity", k.flops / k.dram_bytes, "FLOP/B", "counter_gflop / counter_gbyte");
+}
+
+int rb_run_for_counters(const char *descriptor, const char *case_id, rb_preset preset) {
+  rb_status st = RB_OK;
+  rb_descriptor *d = NULL;
+  rb_case *cases = NULL;
+  void *state = NULL;
+  const rb_workload *w = NULL;
+  const rb_backend *b;
+  int count = 0, found = 0;
+  RB_TRY(rb_descriptor_load(descriptor, &d));
+  RB_TRY(rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count));
+  for (int i = 0; i < count && !found; i++) {
+    if (strcmp(cases[i].id, case_id) != 0) continue;
+    found = 1;
+    RB_TRY(rb_workload_find(cases[i].method->kind, &w));
+    RB_TRY(rb_variant_available(cases[i].variant));
+    RB_TRY(rb_backend_get(cases[i].variant->backend, &b));
+    RB_TRY(w->setup(&cases[i], b, 1, &state));
+    RB_TRY(w->run(state, 0)); /* first launches load modules */
+    RB_TRY(b->sync());
+    rb_profiler_start();
+    RB_TRY(w->run(state, 0));
+    RB_TRY(b->sync());
+    rb_profiler_stop();
+  }
+  RB_CHECK(found, RB_ENOTFOUND, "no case '%s'", case_id);
+done:
+  if (state) w->teardown(state);
+  free(cases);
+  rb_descriptor_free(d);
+  if (st != RB_OK) fprintf(stderr, "regbench: %s\n", rb_message());
+  return st == RB_OK ? RB_EXIT_OK : RB_EXIT_INTERNAL;
 }

@@ -1,5 +1,7 @@
 #include "experiments/runner/nvml.h"
 
+#include "kernels/cuda/device_info.h"
+
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +24,7 @@ static struct {
   device_t device;
   int (*init)(void);
   int (*handle)(unsigned, device_t *);
+  int (*by_bus)(const char *, device_t *);
   int (*name)(device_t, char *, unsigned);
   int (*driver)(char *, unsigned);
   int (*clock)(device_t, int, unsigned *);
@@ -35,6 +38,14 @@ static struct {
   int (*energy)(device_t, unsigned long long *);
 } nvml;
 
+/* CUDA numbers the GPUs that it may see, NVML all of them: the bus address is the same to both. */
+static int find_device(void) {
+  char bus[32];
+  if (nvml.by_bus && rb_device_bus(bus, sizeof bus) == RB_OK && nvml.by_bus(bus, &nvml.device) == 0) return 0;
+  rb_clear();
+  return nvml.handle(0, &nvml.device);
+}
+
 static int open_library(void) {
   if (nvml.tried) return nvml.ready;
   nvml.tried = 1;
@@ -45,6 +56,7 @@ static int open_library(void) {
     const char *symbol;
   } table[] = {{&nvml.init, "nvmlInit_v2"},
                {&nvml.handle, "nvmlDeviceGetHandleByIndex_v2"},
+               {&nvml.by_bus, "nvmlDeviceGetHandleByPciBusId_v2"},
                {&nvml.name, "nvmlDeviceGetName"},
                {&nvml.driver, "nvmlSystemGetDriverVersion"},
                {&nvml.clock, "nvmlDeviceGetClockInfo"},
@@ -60,7 +72,7 @@ static int open_library(void) {
     void *p = dlsym(lib, table[i].symbol);
     memcpy(table[i].slot, &p, sizeof p);
   }
-  nvml.ready = nvml.init && nvml.handle && nvml.init() == 0 && nvml.handle(0, &nvml.device) == 0;
+  nvml.ready = nvml.init && nvml.handle && nvml.init() == 0 && find_device() == 0;
   return nvml.ready;
 }
 

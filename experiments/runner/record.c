@@ -203,7 +203,7 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
   json_t *samples = json_array(), *metrics = json_object_get(j, "metrics");
   for (int i = 0; i < t->count; i++) json_array_append_new(samples, json_real(t->samples[i]));
   json_object_set_new(j, "timing",
-                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "least", t->least,
+                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "coverage", t->coverage, "least", t->least,
                                 "most", t->most, "batch", t->batch, "warmups", t->warmups, "rotations", rotations, "stop", t->stop, "samples", samples));
   set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
   if (o->bytes > 0) {

@@ -126,7 +126,9 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   RB_TRY(w->setup(c, b, rotations, &state));
   rb_progress_phase(&s->progress, "verify");
   RB_TRY(w->poison(state, 0));
+  RB_TRY(b->timer_start());
   RB_TRY(w->run(state, 0));
+  RB_TRY(b->timer_stop(&protocol.once));
   RB_TRY(b->sync());
   size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &first));
@@ -377,37 +379,4 @@ int rb_run(const rb_run_options *o) {
     return RB_EXIT_NOTHING;
   }
   return RB_EXIT_OK;
-}
-
-int rb_run_for_counters(const char *descriptor, const char *case_id, rb_preset preset) {
-  rb_status st = RB_OK;
-  rb_descriptor *d = NULL;
-  rb_case *cases = NULL;
-  void *state = NULL;
-  const rb_workload *w = NULL;
-  const rb_backend *b;
-  int count = 0, found = 0;
-  RB_TRY(rb_descriptor_load(descriptor, &d));
-  RB_TRY(rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count));
-  for (int i = 0; i < count && !found; i++) {
-    if (strcmp(cases[i].id, case_id) != 0) continue;
-    found = 1;
-    RB_TRY(rb_workload_find(cases[i].method->kind, &w));
-    RB_TRY(rb_variant_available(cases[i].variant));
-    RB_TRY(rb_backend_get(cases[i].variant->backend, &b));
-    RB_TRY(w->setup(&cases[i], b, 1, &state));
-    RB_TRY(w->run(state, 0)); /* first launches load modules */
-    RB_TRY(b->sync());
-    rb_profiler_start();
-    RB_TRY(w->run(state, 0));
-    RB_TRY(b->sync());
-    rb_profiler_stop();
-  }
-  RB_CHECK(found, RB_ENOTFOUND, "no case '%s'", case_id);
-done:
-  if (state) w->teardown(state);
-  free(cases);
-  rb_descriptor_free(d);
-  if (st != RB_OK) fprintf(stderr, "regbench: %s\n", rb_message());
-  return st == RB_OK ? RB_EXIT_OK : RB_EXIT_INTERNAL;
 }

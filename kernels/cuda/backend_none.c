@@ -14,6 +14,10 @@ int rb_device_info_read(rb_device_info *out) {
   memset(out, 0, sizeof *out);
   return 0;
 }
+rb_status rb_device_bus(char *out, int size) {
+  (void)out, (void)size;
+  return RB_FAIL(RB_EDEVICE, "built without CUDA");
+}
 void rb_profiler_start(void) {}
 void rb_profiler_stop(void) {}
 

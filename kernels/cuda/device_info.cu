@@ -7,10 +7,11 @@
 
 extern "C" int rb_device_info_read(rb_device_info *out) {
   cudaDeviceProp p;
+  int device = 0;
   memset(out, 0, sizeof *out);
   cudaRuntimeGetVersion(&out->runtime_version);
   cudaDriverGetVersion(&out->driver_version);
-  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) {
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&p, device) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;
   }
@@ -18,6 +19,13 @@ extern "C" int rb_device_info_read(rb_device_info *out) {
   out->capability_major = p.major, out->capability_minor = p.minor, out->multiprocessors = p.multiProcessorCount;
   out->memory = p.totalGlobalMem, out->l2 = (size_t)p.l2CacheSize, out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
   return 1;
+}
+
+extern "C" rb_status rb_device_bus(char *out, int size) {
+  int device;
+  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetPCIBusId(out, size, device) == cudaSuccess) return RB_OK;
+  (void)cudaGetLastError();
+  return RB_FAIL(RB_EDEVICE, "no CUDA device");
 }
 
 extern "C" void rb_profiler_start(void) { cudaProfilerStart(); }

@@ -1,6 +1,8 @@
-/* Facts about CUDA device 0 for records and doctor; plain C, answers in every build. */
+/* Facts about the current CUDA device for records and doctor; plain C, answers in every build. */
 #ifndef RB_DEVICE_INFO_H
 #define RB_DEVICE_INFO_H
+
+#include "kernels/base/status.h"
 
 #include <stddef.h>
 
@@ -16,6 +18,8 @@ typedef struct {
 
 /* 1 when a usable device is there. runtime_version is filled in builds with CUDA either way. */
 int rb_device_info_read(rb_device_info *out);
+/* PCI bus address of the current CUDA device, as NVML takes it. RB_EDEVICE without one. */
+rb_status rb_device_bus(char *out, int size);
 /* cudaProfilerStart, cudaProfilerStop: bracket what an attached profiler shall see. No-ops without CUDA. */
 void rb_profiler_start(void);
 void rb_profiler_stop(void);

@@ -123,12 +123,15 @@ enum { COPY, MEMCPY, COPY_HALO, TRIAD, L2 };
 static rb_status one_pass(int what, float *a, float *b, float *c, size_t bytes, rb_grid g) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(g);
+  int device = 0, multiprocessors = 0;
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   switch (what) {
     case COPY: RB_TRY(plain(b, a, g)); break;
     case MEMCPY: RB_CUDA_TRY(cudaMemcpyAsync(a, b, bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream())); break;
     case COPY_HALO: RB_TRY(halo(b, a, g)); break;
     case TRIAD: RB_LAUNCH(triad_kernel, rb_blocks(n / 4, 512), 256, 0, (float4 *)a, (const float4 *)b, (const float4 *)c, 3.0f, n / 4); break;
-    default: RB_LAUNCH(l2_kernel, 132 * 4, 512, 0, (const float4 *)b, n / 4, 20, a); break;
+    default: RB_LAUNCH(l2_kernel, 4 * multiprocessors, 512, 0, (const float4 *)b, n / 4, 20, a); break;
   }
 done:
   return st;

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#ifdef RB_WITH_CUDA
+const char *rb_cuda_explain(int error); /* kernels/cuda/cuda.cuh, which C cannot include */
+#endif
+
 static void first_message_wins(void **s) {
   (void)s;
   rb_clear();
@@ -113,9 +117,43 @@ static void random_numbers_are_uniform(void **s) {
   assert_true(rb_rng_bits(1, 5) != rb_rng_bits(2, 5));
 }
 
+/* What a user without the right driver, or without room on the GPU, is told. Codes are the CUDA runtime's. */
+static void cuda_errors_tell_the_way_out(void **s) {
+  (void)s;
+#ifdef RB_WITH_CUDA
+  assert_non_null(strstr(rb_cuda_explain(35), "driver is missing or older"));
+  assert_non_null(strstr(rb_cuda_explain(100), "no CUDA-capable GPU"));
+  assert_non_null(strstr(rb_cuda_explain(2), "take a smaller size"));
+  assert_non_null(strstr(rb_cuda_explain(209), "rebuild with"));
+#else
+  skip();
+#endif
+}
+
+static void gpu_memory_runs_out(void **s) {
+  (void)s;
+  const rb_backend *b;
+  void *p;
+  if (rb_backend_get(RB_CUDA, &b) != RB_OK) {
+    assert_true(rb_message()[0] != '\0');
+    rb_clear();
+    skip();
+  }
+  assert_int_equal(rb_alloc(b, (size_t)1 << 46, &p), RB_ENOMEM); /* 64 TiB */
+  assert_non_null(strstr(rb_message(), "GPU memory"));
+  rb_clear();
+  rb_memory_limit(RB_CUDA, 1000);
+  assert_int_equal(rb_alloc(b, 1001, &p), RB_ENOMEM);
+  assert_non_null(strstr(rb_message(), "take a smaller size"));
+  rb_clear();
+  rb_memory_limit(RB_CUDA, 0);
+  assert_int_equal(rb_alloc(b, 1001, &p), RB_OK); /* and nothing stuck */
+  rb_release(b, p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(first_message_wins),        cmocka_unit_test(memory_is_counted),
+      cmocka_unit_test(cuda_errors_tell_the_way_out), cmocka_unit_test(gpu_memory_runs_out), cmocka_unit_test(first_message_wins),        cmocka_unit_test(memory_is_counted),
       cmocka_unit_test(out_of_memory_names_the_bytes),
 #ifndef NDEBUG
       cmocka_unit_test(debug_memory_is_poisoned_and_guarded),

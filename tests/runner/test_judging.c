@@ -15,6 +15,8 @@ static void medians_and_intervals(void **s) {
   double m, lo, hi, nine[9] = {9, 1, 8, 2, 7, 3, 6, 4, 5}, one[1] = {3};
   rb_order_statistics(nine, 9, &m, &lo, &hi);
   assert_true(m == 5 && lo == 1 && hi == 9 && nine[0] == 9); /* ranks 4.5 -+ 2.94: 1 and 9; input untouched */
+  assert_true(rb_order_coverage(9) > 0.95 && rb_order_coverage(100) > 0.93);
+  assert_true(fabs(rb_order_coverage(3) - 0.75) < 1e-12 && rb_order_coverage(1) == 0);
   rb_order_statistics(one, 1, &m, &lo, &hi);
   assert_true(m == 3 && lo == 3 && hi == 3);
   double hundred[100];
