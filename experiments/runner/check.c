@@ -170,6 +170,7 @@ static void live_checks(rb_checker *c) {
   if (c->family == &rb_spectral_family) rb_check_spectral(c);
   if (c->family == &rb_field_family) rb_check_field(c);
   if (c->family == &rb_transport_family) rb_check_transport(c);
+  if (c->family == &rb_gausssum_family) rb_check_gausssum(c);
   if (c->family == &rb_probe_family) rb_check_probe(c);
 }
 

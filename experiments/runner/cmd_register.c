@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: regbench register claire --template A.nii.gz --reference B.nii.gz --out DIR [OPTIONS]\n\n"
+    "usage: regbench register claire --template A.nii.gz --reference B.nii.gz --out DIR [OPTIONS]\n"
+    "       regbench register landmarks ...    (see 'regbench register landmarks --help')\n\n"
     "The template is deformed to look like the reference. Two NIfTI images of one grid, or of any with --size.\n\n"
     "  --template-labels L, --reference-labels M   label maps (0 to 255), for Dice\n"
     "  --variant NAME            'regbench list claire' shows all (default fused-fd8-linear, cpu-fd8-linear without a GPU)\n"
@@ -306,7 +307,7 @@ done:
   return st;
 }
 
-static int code_of(rb_status st) {
+int rb_register_exit_code(rb_status st) {
   switch (st) {
     case RB_EINVAL:
     case RB_EFORMAT:
@@ -322,9 +323,10 @@ static int code_of(rb_status st) {
 int rb_cmd_register(int argc, char **argv) {
   request r = {.claire = rb_claire_defaults()};
   static rb_claire_result result;
+  if (argc > 0 && strcmp(argv[0], "landmarks") == 0) return rb_cmd_register_landmarks(argc - 1, argv + 1);
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
-  if (argc < 1 || argv[0][0] == '-') return rb_usage("register", "which method? claire");
-  if (strcmp(argv[0], "claire") != 0) return rb_usage("register", "no method '%s': claire", argv[0]);
+  if (argc < 1 || argv[0][0] == '-') return rb_usage("register", "which method? claire, landmarks");
+  if (strcmp(argv[0], "claire") != 0) return rb_usage("register", "no method '%s': claire, landmarks", argv[0]);
   r.claire.interrupted = &rb_interrupted;
   int code = parse(argc - 1, argv + 1, &r);
   if (code) return code;
@@ -334,7 +336,7 @@ int rb_cmd_register(int argc, char **argv) {
   rb_krylov_close();
   if (st != RB_OK) {
     fprintf(stderr, "regbench register: %s\n", rb_message());
-    return code_of(st);
+    return rb_register_exit_code(st);
   }
   if (result.end == RB_CLAIRE_CONVERGED) return RB_EXIT_OK;
   fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_claire_end_name(result.end), r.out);

@@ -16,32 +16,15 @@ rb_protocol rb_protocol_of(rb_preset preset) {
   }
 }
 
-static void ranks(int n, int *low, int *high) {
-  /* ranks j, k (from 1) that hold the median with 95 %: n/2 -+ 1.96 sqrt(n)/2 (binomial, normal approximation) */
-  int j = (int)floor(0.5 * n - 0.98 * sqrt(n)), k = (int)ceil(1 + 0.5 * n + 0.98 * sqrt(n));
-  *low = j < 1 ? 1 : j;
-  *high = k > n ? n : k;
-}
-
-double rb_order_coverage(int n) {
-  int low, high;
-  double below = 0, term = 1;
-  ranks(n, &low, &high);
-  /* P(fewer than `low` values lie below the median), by the binomial distribution with 1/2 */
-  for (int i = 0; i < low; i++) {
-    below += term;
-    term *= (double)(n - i) / (double)(i + 1);
-  }
-  return fmax(0, 1 - 2 * below * pow(0.5, n));
-}
-
 void rb_order_statistics(const double *values, int n, double *median, double *low, double *high) {
   double sorted[RB_MOST_SAMPLES];
   if (n > RB_MOST_SAMPLES) n = RB_MOST_SAMPLES;
   memcpy(sorted, values, (size_t)n * sizeof *sorted);
   *median = rb_median(sorted, n); /* sorts */
-  int j, k;
-  ranks(n, &j, &k);
+  /* ranks j, k (from 1) that hold the median with 95 %: n/2 -+ 1.96 sqrt(n)/2 (binomial, normal approximation) */
+  int j = (int)floor(0.5 * n - 0.98 * sqrt(n)), k = (int)ceil(1 + 0.5 * n + 0.98 * sqrt(n));
+  if (j < 1) j = 1;
+  if (k > n) k = n;
   *low = sorted[j - 1], *high = sorted[k - 1];
 }
 
@@ -64,8 +47,7 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   memset(out, 0, sizeof *out);
   out->stop = "most samples reached";
   /* steady: two successive warm-ups within 5 %, at most 20 of them or a second's worth */
-  once = p->once;
-  for (out->warmups = 0; out->warmups < 20 && !(p->once > 1); out->warmups++) {
+  for (out->warmups = 0; out->warmups < 20; out->warmups++) {
     RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted");
     RB_TRY(sample(w, state, b, &turn, 1, &once));
     spent += once;
@@ -98,7 +80,6 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   joules = b->kind == RB_CUDA ? rb_nvml_energy() - joules : NAN;
   out->energy = spent > 0.5 ? joules / ((double)out->count * out->batch) : NAN;
   rb_order_statistics(out->samples, out->count, &out->median, &out->low, &out->high);
-  out->coverage = rb_order_coverage(out->count);
   out->least = INFINITY;
   for (int i = 0; i < out->count; i++) out->least = fmin(out->least, out->samples[i]), out->most = fmax(out->most, out->samples[i]);
   out->last_turn = (turn - 1) % rotations;

@@ -10,7 +10,6 @@ typedef struct {
   double batch_under;  /* a sample repeats the run until it lasts this long, seconds */
   int few;             /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
   int warmups;         /* at least this many runs before the first sample */
-  double once;         /* seconds that the verified run took, 0 when unknown: one of more than 1 s was the warm-up */
 } rb_protocol;
 
 rb_protocol rb_protocol_of(rb_preset preset);
@@ -20,7 +19,6 @@ typedef struct {
   double samples[RB_MOST_SAMPLES]; /* seconds a run, in order */
   int count, batch, warmups;
   double median, low, high; /* low, high: 95 % order-statistic interval of the median */
-  double coverage; /* probability that [low, high] holds the median: 1 - 2 P(rank), below 95 % for fewer than 6 samples */
   double least, most;
   double energy; /* joule a run, NaN when it cannot be read */
   const char *stop; /* why sampling ended */
@@ -34,8 +32,6 @@ typedef void (*rb_sample_hook)(void *context, int done, int most, double median)
 rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations, const rb_protocol *protocol,
                      rb_sample_hook hook, void *context, rb_timing *out);
 
-/* Probability that the interval which rb_order_statistics gives for n values holds the median (binomial, exact). */
-double rb_order_coverage(int n);
 /* Median and its distribution-free 95 % interval of n values (not reordered). n = 1: all equal. */
 void rb_order_statistics(const double *values, int n, double *median, double *low, double *high);
 

@@ -199,11 +199,23 @@ void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
   if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }
 
+/* P(fewer values below the median than the interval's lower rank has), twice, by the binomial distribution with 1/2. */
+double rb_order_coverage(int n) {
+  int low = (int)floor(0.5 * n - 0.98 * sqrt(n)); /* the rank that rb_order_statistics takes */
+  double below = 0, term = 1;
+  if (low < 1) low = 1;
+  for (int i = 0; i < low; i++) {
+    below += term;
+    term *= (double)(n - i) / (double)(i + 1);
+  }
+  return fmax(0, 1 - 2 * below * pow(0.5, n));
+}
+
 void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations) {
   json_t *samples = json_array(), *metrics = json_object_get(j, "metrics");
   for (int i = 0; i < t->count; i++) json_array_append_new(samples, json_real(t->samples[i]));
   json_object_set_new(j, "timing",
-                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "coverage", t->coverage, "least", t->least,
+                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "coverage", rb_order_coverage(t->count), "least", t->least,
                                 "most", t->most, "batch", t->batch, "warmups", t->warmups, "rotations", rotations, "stop", t->stop, "samples", samples));
   set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
   if (o->bytes > 0) {

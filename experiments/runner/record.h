@@ -39,6 +39,9 @@ json_t *rb_case_json(const rb_case *c, const char *status, const char *reason);
 void rb_case_json_outcome(json_t *j, const rb_outcome *o);
 void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations);
 
+/* Probability that the interval of rb_order_statistics for n values holds the median: below 95 % for fewer than 6. */
+double rb_order_coverage(int n);
+
 /* Current hash of the sources behind a family on a backend. */
 const char *rb_source_hash(const char *family, rb_backend_kind backend);
 const char *rb_build_commit(void);

@@ -8,6 +8,7 @@ static const rb_family *const families[] = {
     &rb_spectral_family,
     &rb_field_family,
     &rb_transport_family,
+    &rb_gausssum_family,
     &rb_probe_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };

@@ -203,6 +203,28 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --variant cpu-fd8-linear --out r; fi
 fi
 
+# register landmarks
+seq 1 30 | awk '{printf "%g,%g,%g\n", 3*sin($1), 3*cos(1.7*$1), 0.2*$1}' >a.csv
+seq 1 30 | awk '{printf "%g,%g,%g\n", 3*sin($1)+0.2, 3*cos(1.7*$1)+0.1*sin($1), 0.21*$1}' >b.csv
+shoot=("$bin" register landmarks --template a.csv --steps 6 --iterations 20 --lambda 100)
+expect 0 "usage: regbench register landmarks" "$bin" register landmarks --help
+expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --apply a.csv --out l
+for f in matched.vtk momentum.csv trajectories.csv applied.vtk metrics.json; do ok "register landmarks writes $f" test -s l/$f; done
+worst=$(paste l/matched.vtk l/applied.vtk | awk 'NR > 5 {for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 35 && w < 1e-4) ? "same" : w}')
+ok "the landmarks themselves, carried along, are the matched ones: $worst" test "$worst" = same
+head -29 b.csv >short.csv
+expect 2 "30 points and short.csv 29" "${shoot[@]}" --reference short.csv --out l
+cut -d, -f1,2 b.csv >flat.csv
+expect 2 "a.csv is 3D and flat.csv 2D" "${shoot[@]}" --reference flat.csv --out l
+{ head -29 b.csv; head -1 b.csv; } >twice.csv
+expect 2 "points 1 and 30 coincide" "${shoot[@]}" --reference twice.csv --out l
+sed '3s/.*/nan,1,2/' b.csv >nan.csv
+expect 2 "NaN" "${shoot[@]}" --reference nan.csv --out l
+: >none.csv
+expect 2 "is empty" "${shoot[@]}" --reference none.csv --out l
+expect 2 "not a positive number" "${shoot[@]}" --reference b.csv --sigma 0 --out l
+expect 2 "no variant" "${shoot[@]}" --reference b.csv --variant cpu/best --out l
+
 # check, probe, doctor
 expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
 ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml

@@ -1,0 +1,84 @@
+/* Baseline of gausssum on the CPU: all cores, the inner loop vectorised with its own exponential, sums by tiles in double. */
+#include "kernels/gausssum/gausssum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 256 };
+
+#define REAL float
+#define SUFFIX(name) name##_f32
+#define INTEGER int32_t
+#define MANTISSA 23
+#define BIAS 127
+#define TERMS 7
+#define LEAST -87.0f
+#include "cpu_ref/gausssum/gausssum_omp_real.h"
+#undef REAL
+#undef SUFFIX
+#undef INTEGER
+#undef MANTISSA
+#undef BIAS
+#undef TERMS
+#undef LEAST
+#define REAL double
+#define SUFFIX(name) name##_f64
+#define INTEGER int64_t
+#define MANTISSA 52
+#define BIAS 1023
+#define TERMS 14
+#define LEAST -708.0
+#include "cpu_ref/gausssum/gausssum_omp_real.h"
+
+typedef struct {
+  rb_gausssum_plan head;
+  void *zero; /* a third component for 2D */
+} omp_plan;
+
+static rb_status supports(const rb_gausssum_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static void destroy(rb_gausssum_plan *head) {
+  rb_release(head->backend, ((omp_plan *)head)->zero);
+  free(head);
+}
+static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
+  rb_status st = RB_OK;
+  size_t bytes = (size_t)d->n * rb_dtype_size(d->dtype);
+  omp_plan *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  RB_TRY(rb_alloc(backend, bytes, &p->zero));
+  memset(p->zero, 0, bytes);
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+static rb_status run_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
+  if (p->desc.dtype == RB_F64)
+    flow_f64(p->desc.n, p->desc.dim, sigma, q, m, hq, hp);
+  else
+    flow_f32(p->desc.n, p->desc.dim, (float)sigma, q, m, hq, hp);
+  return RB_OK;
+}
+static rb_status run_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+  const void *zero = ((omp_plan *)p)->zero;
+  if (p->desc.dtype == RB_F64)
+    backward_f64(p->desc.n, p->desc.dim, sigma, q, m, alpha, beta, zero, fq, fp);
+  else
+    backward_f32(p->desc.n, p->desc.dim, (float)sigma, q, m, alpha, beta, zero, fq, fp);
+  return RB_OK;
+}
+static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+  const void *zero = ((omp_plan *)p)->zero;
+  if (p->desc.dtype == RB_F64)
+    sum_f64(p->desc.n, p->desc.dim, sigma, nx, x, q, m, zero, out);
+  else
+    sum_f32(p->desc.n, p->desc.dim, (float)sigma, nx, x, q, m, zero, out);
+  return RB_OK;
+}
+
+const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum, destroy};

@@ -1,0 +1,96 @@
+/* Oracle of gausssum: double, the printed sums as they stand. */
+#include "kernels/gausssum/gausssum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static rb_status supports(const rb_gausssum_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_gausssum_plan *p) { free(p); }
+
+static double get(const rb_gausssum_plan *p, const void *a, int64_t i) {
+  return p->desc.dtype == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
+}
+static void put(const rb_gausssum_plan *p, void *a, int64_t i, double v) {
+  if (p->desc.dtype == RB_F64)
+    ((double *)a)[i] = v;
+  else
+    ((float *)a)[i] = (float)v;
+}
+/* Point i of an array of n points. */
+static void point(const rb_gausssum_plan *p, const void *a, int64_t n, int64_t i, double out[3]) {
+  for (int c = 0; c < 3; c++) out[c] = c < p->desc.dim ? get(p, a, c * n + i) : 0;
+}
+static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+/* G and d = x - y. */
+static double gauss(const double x[3], const double y[3], double sigma, double d[3]) {
+  for (int c = 0; c < 3; c++) d[c] = x[c] - y[c];
+  return exp(-dot(d, d) / (2 * sigma * sigma));
+}
+
+static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
+  int64_t n = p->desc.n;
+  for (int64_t i = 0; i < n; i++) {
+    double qi[3], pi[3], sum_q[3] = {0}, sum_p[3] = {0};
+    point(p, q, n, i, qi), point(p, m, n, i, pi);
+    for (int64_t j = 0; j < n; j++) {
+      double qj[3], pj[3], d[3];
+      point(p, q, n, j, qj), point(p, m, n, j, pj);
+      double g = gauss(qi, qj, sigma, d);
+      for (int c = 0; c < 3; c++) {
+        sum_p[c] += g * pj[c];
+        sum_q[c] -= dot(pi, pj) * g * d[c] / (sigma * sigma);
+      }
+    }
+    for (int c = 0; c < p->desc.dim; c++) {
+      if (hq) put(p, hq, c * n + i, sum_q[c]);
+      if (hp) put(p, hp, c * n + i, sum_p[c]);
+    }
+  }
+  return RB_OK;
+}
+
+static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+  int64_t n = p->desc.n;
+  double s2 = sigma * sigma;
+  for (int64_t i = 0; i < n; i++) {
+    double qi[3], pi[3], ai[3], bi[3], sum_q[3] = {0}, sum_p[3] = {0};
+    point(p, q, n, i, qi), point(p, m, n, i, pi), point(p, alpha, n, i, ai), point(p, beta, n, i, bi);
+    for (int64_t j = 0; j < n; j++) {
+      double qj[3], pj[3], aj[3], bj[3], d[3], b[3];
+      point(p, q, n, j, qj), point(p, m, n, j, pj), point(p, alpha, n, j, aj), point(p, beta, n, j, bj);
+      double g = gauss(qi, qj, sigma, d);
+      for (int c = 0; c < 3; c++) b[c] = bi[c] - bj[c];
+      for (int c = 0; c < 3; c++) {
+        sum_p[c] += g * (aj[c] + pj[c] * dot(d, b) / s2);
+        sum_q[c] += g / s2 * (dot(pi, pj) * (b[c] - d[c] * dot(d, b) / s2) - d[c] * (dot(ai, pj) + dot(aj, pi)));
+      }
+    }
+    for (int c = 0; c < p->desc.dim; c++) put(p, fq, c * n + i, sum_q[c]), put(p, fp, c * n + i, sum_p[c]);
+  }
+  return RB_OK;
+}
+
+static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+  for (int64_t i = 0; i < nx; i++) {
+    double xi[3], total[3] = {0};
+    point(p, x, nx, i, xi);
+    for (int64_t j = 0; j < p->desc.n; j++) {
+      double qj[3], pj[3], d[3];
+      point(p, q, p->desc.n, j, qj), point(p, m, p->desc.n, j, pj);
+      double g = gauss(xi, qj, sigma, d);
+      for (int c = 0; c < 3; c++) total[c] += g * pj[c];
+    }
+    for (int c = 0; c < p->desc.dim; c++) put(p, out, c * nx + i, total[c]);
+  }
+  return RB_OK;
+}
+
+const rb_gausssum_ops rb_gausssum_ref = {supports, plan, flow, backward, sum, destroy};

@@ -1,0 +1,144 @@
+/* Checks of the gausssum family. */
+#include "experiments/runner/check.h"
+#include "experiments/runner/host_apply.h"
+#include "kernels/gausssum/gausssum.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points, momenta and the two derivatives, [dim][n] each; what the sums make of them. */
+typedef struct {
+  void *q, *p, *alpha, *beta;
+} points;
+typedef struct {
+  void *hq, *hp, *fq, *fp, *sum;
+} sums;
+
+static size_t bytes_of(const rb_gausssum_desc *d) { return (size_t)(d->n * d->dim) * rb_dtype_size(d->dtype); }
+
+static points make_points(const rb_gausssum_desc *d, double spread) {
+  points in = {malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d))};
+  int64_t m = d->n * d->dim;
+  rb_check_random(d->dtype, in.q, m, 31);
+  for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, spread * rb_check_at(d->dtype, in.q, i));
+  rb_check_random(d->dtype, in.p, m, 32);
+  rb_check_random(d->dtype, in.alpha, m, 33);
+  rb_check_random(d->dtype, in.beta, m, 34);
+  return in;
+}
+static void drop_points(points in) { free(in.q), free(in.p), free(in.alpha), free(in.beta); }
+static sums room(const rb_gausssum_desc *d) {
+  sums s = {malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d))};
+  return s;
+}
+static void drop_sums(sums s) { free(s.hq), free(s.hp), free(s.fq), free(s.fp), free(s.sum); }
+
+static rb_status by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, sums out) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_gausssum_plan *p = NULL;
+  void *q = NULL, *m = NULL, *alpha = NULL, *beta = NULL, *one = NULL, *two = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_gausssum_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, in.q, bytes_of(d), &q));
+  RB_TRY(rb_to_backend(b, in.p, bytes_of(d), &m));
+  RB_TRY(rb_to_backend(b, in.alpha, bytes_of(d), &alpha));
+  RB_TRY(rb_to_backend(b, in.beta, bytes_of(d), &beta));
+  RB_TRY(rb_poisoned(b, bytes_of(d), &one));
+  RB_TRY(rb_poisoned(b, bytes_of(d), &two));
+  RB_TRY(rb_gausssum_flow(p, sigma, q, m, one, two));
+  RB_TRY(b->download(out.hq, one, bytes_of(d)));
+  RB_TRY(b->download(out.hp, two, bytes_of(d)));
+  RB_TRY(rb_gausssum_backward(p, sigma, q, m, alpha, beta, one, two));
+  RB_TRY(b->download(out.fq, one, bytes_of(d)));
+  RB_TRY(b->download(out.fp, two, bytes_of(d)));
+  RB_TRY(rb_gausssum_sum(p, sigma, d->n, alpha, q, m, one));
+  RB_TRY(b->download(out.sum, one, bytes_of(d)));
+done:
+  rb_gausssum_destroy(p);
+  if (b) rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m), rb_release(b, q);
+  return st;
+}
+
+static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
+  points in = make_points(d, 3);
+  sums mine = room(d), oracle = room(d);
+  int64_t m = d->n * d->dim;
+  if (rb_check_status(c, by(c->variant, d, sigma, in, mine), "sums") && rb_check_status(c, by(&rb_gausssum_family.variants[0], d, sigma, in, oracle), "oracle")) {
+    const void *a[] = {mine.hq, mine.hp, mine.fq, mine.fp, mine.sum}, *b[] = {oracle.hq, oracle.hp, oracle.fq, oracle.fp, oracle.sum};
+    static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum"};
+    /* largest terms: G d / sigma stays below 1 / sqrt(e), products of 3 momenta below 3 */
+    const double terms[] = {3 / sigma, 1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
+    for (int k = 0; k < 5; k++)
+      rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), rb_gausssum_tolerance(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
+                     (long long)d->n, d->dim, sigma, rb_dtype_name(d->dtype));
+  }
+  drop_sums(oracle), drop_sums(mine), drop_points(in);
+}
+
+/* Every pair pushes as it is pushed: sum_i Hq_i = 0; and <alpha, Hp> is symmetric in alpha and p. */
+static void conservation(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
+  points in = make_points(d, 3);
+  sums s = room(d);
+  int64_t m = d->n * d->dim;
+  if (rb_check_status(c, by(c->variant, d, sigma, in, s), "sums")) {
+    for (int k = 0; k < d->dim; k++) {
+      double total = 0;
+      for (int64_t i = 0; i < d->n; i++) total += rb_check_at(d->dtype, s.hq, k * d->n + i);
+      rb_check_value(c, fabs(total), (double)d->n * rb_gausssum_tolerance(c->variant, d, 3 / sigma), "momentum is conserved, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+    }
+    double forward = rb_check_dot(d->dtype, in.alpha, s.hp, m);
+    points swapped = in;
+    swapped.p = in.alpha;
+    if (rb_check_status(c, by(c->variant, d, sigma, swapped, s), "sums"))
+      rb_check_value(c, fabs(forward - rb_check_dot(d->dtype, in.p, s.hp, m)), (double)m * rb_gausssum_tolerance(c->variant, d, 1), "the kernel is symmetric, %s", rb_dtype_name(d->dtype));
+  }
+  drop_sums(s), drop_points(in);
+}
+
+/* fq and fp are derivatives of f = <alpha, Hp> - <beta, Hq>: central differences in float64. */
+static void derivatives(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
+  points in = make_points(d, 2);
+  sums s = room(d), t = room(d);
+  int64_t m = d->n * d->dim;
+  double e = 1e-5, worst = 0;
+  if (rb_check_status(c, by(c->variant, d, sigma, in, s), "sums"))
+    for (int64_t i = 0; i < m; i += 5)
+      for (int which = 0; which < 2; which++) {
+        double *x = which ? in.p : in.q, keep = x[i], f[2];
+        for (int side = 0; side < 2; side++) {
+          x[i] = keep + (side ? e : -e);
+          if (by(c->variant, d, sigma, in, t) != RB_OK) break;
+          f[side] = rb_check_dot(RB_F64, in.alpha, t.hp, m) - rb_check_dot(RB_F64, in.beta, t.hq, m);
+        }
+        x[i] = keep;
+        worst = fmax(worst, fabs((f[1] - f[0]) / (2 * e) - ((double *)(which ? s.fp : s.fq))[i]));
+      }
+  rb_check_value(c, worst, 1e-7, "backward products are derivatives, dim %d", d->dim);
+  drop_sums(t), drop_sums(s), drop_points(in);
+}
+
+static int supported(const rb_variant *v, const rb_gausssum_desc *d) {
+  int ok = ((const rb_gausssum_ops *)v->ops)->supports(d) == RB_OK;
+  rb_clear();
+  return ok;
+}
+
+void rb_check_gausssum(rb_checker *c) {
+  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000};
+  for (int t = RB_F32; t <= RB_F64; t++)
+    for (int dim = 2; dim <= 3; dim++) {
+      for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        rb_gausssum_desc d = {.n = counts[k], .dim = dim, .dtype = (rb_dtype)t};
+        if (!supported(c->variant, &d)) continue;
+        against_oracle(c, &d, 0.7);
+        against_oracle(c, &d, 2);
+      }
+      rb_gausssum_desc d = {.n = 97, .dim = dim, .dtype = (rb_dtype)t};
+      if (!supported(c->variant, &d)) continue;
+      conservation(c, &d, 1.2);
+      d.n = 20;
+      if (t == RB_F64) derivatives(c, &d, 1.2);
+    }
+}

@@ -1,0 +1,228 @@
+/* register landmarks: geodesic shooting on a user's own corresponding points. */
+#include "datasets/points.h"
+#include "experiments/runner/commands.h"
+#include "experiments/runner/environment.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/measure.h"
+#include "experiments/runner/record.h"
+#include "solvers/krylov/krylov.h"
+#include "solvers/landmarks/landmarks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: regbench register landmarks --template A.vtk --reference B.vtk --out DIR [OPTIONS]\n\n"
+    "The template's points are carried onto the reference's, point i onto point i. Legacy VTK (ASCII) or CSV, 2D or 3D.\n\n"
+    "  --sigma S         width of the Gaussian kernel, in the points' unit (default 1.5)\n"
+    "  --lambda L        weight of the squared distances (default 500000)\n"
+    "  --steps T         time points (default 40)\n"
+    "  --iterations N    evaluations of objective and gradient, at most (default 400)\n"
+    "  --apply FILE      carry these points, or this mesh's, along as well\n"
+    "  --variant NAME    'regbench list gausssum' shows all (default cpu/omp)\n"
+    "  --double          float64 (default float32, as the paper)\n"
+    "  --petsc 'OPTIONS' PETSc's own options, e.g. '-tao_monitor'\n\n"
+    "DIR receives matched.vtk (the template at t = 1), momentum.csv, trajectories.csv (time, point, coordinates), applied.vtk and\n"
+    "metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
+    "exit codes: 0 fine, 2 usage or bad points, 6 the line search failed (the best iterate is written), 8 a device failed or the disk is\n"
+    "  full, 130 interrupted (the iterate is written)\n";
+
+typedef struct {
+  const char *points[2], *apply, *variant, *out;
+  rb_landmarks_options options;
+} request;
+
+static void on_signal(int s) {
+  (void)s;
+  rb_interrupted = 1;
+}
+
+static int number(const char *option, const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  return end != text && *end == '\0' && *out > 0 && isfinite(*out) ? 0 : rb_usage("register", "%s '%s' is not a positive number", option, text);
+}
+static int whole(const char *option, const char *text, int *out) {
+  double v;
+  int code = number(option, text, &v);
+  if (code) return code;
+  if (v != floor(v) || v > 1e9) return rb_usage("register", "%s '%s' is not a whole number", option, text);
+  *out = (int)v;
+  return 0;
+}
+
+static int parse(int argc, char **argv, request *r) {
+  for (int i = 0; i < argc; i++) {
+    const char *v;
+    int code = 0;
+    if ((v = rb_option(argc, argv, &i, "--template"))) r->points[0] = v;
+    else if ((v = rb_option(argc, argv, &i, "--reference"))) r->points[1] = v;
+    else if ((v = rb_option(argc, argv, &i, "--apply"))) r->apply = v;
+    else if ((v = rb_option(argc, argv, &i, "--variant"))) r->variant = v;
+    else if ((v = rb_option(argc, argv, &i, "--out"))) r->out = v;
+    else if ((v = rb_option(argc, argv, &i, "--petsc"))) r->options.petsc = v;
+    else if ((v = rb_option(argc, argv, &i, "--sigma"))) code = number("--sigma", v, &r->options.sigma);
+    else if ((v = rb_option(argc, argv, &i, "--lambda"))) code = number("--lambda", v, &r->options.lambda);
+    else if ((v = rb_option(argc, argv, &i, "--steps"))) code = whole("--steps", v, &r->options.steps);
+    else if ((v = rb_option(argc, argv, &i, "--iterations"))) code = whole("--iterations", v, &r->options.evaluations);
+    else if (strcmp(argv[i], "--double") == 0) r->options.dtype = RB_F64;
+    else return rb_usage("register", "unknown argument '%s'", argv[i]);
+    if (code) return code;
+    if (v && !*v) return rb_usage("register", "%s needs a value", argv[i]);
+  }
+  if (!r->points[0] || !r->points[1]) return rb_usage("register", "--template and --reference are needed");
+  return r->out && *r->out ? 0 : rb_usage("register", "--out names the folder for the results");
+}
+
+static void print_row(void *context, const rb_landmarks_row *t) {
+  (void)context;
+  if (t->evaluation == 0) fprintf(stderr, "%10s %14s %14s %9s\n", "evaluation", "objective", "kinetic", "seconds");
+  int e = t->evaluation;
+  if (e < 10 || e % 10 == 0) fprintf(stderr, "%10d %14.6e %14.6e %9.2f\n", e, t->objective, t->kinetic, t->seconds);
+}
+
+static rb_status read_sets(const request *r, rb_points set[2]) {
+  rb_status st = RB_OK;
+  for (int i = 0; i < 2; i++) {
+    RB_TRY(rb_points_read(r->points[i], &set[i]));
+    RB_TRY(rb_points_distinct(&set[i], r->points[i]));
+  }
+  RB_CHECK(set[0].dim == set[1].dim, RB_EINVAL, "%s is %dD and %s %dD", r->points[0], set[0].dim, r->points[1], set[1].dim);
+  RB_CHECK(set[0].n == set[1].n, RB_EINVAL, "%s holds %lld points and %s %lld: they must correspond one to one", r->points[0], (long long)set[0].n,
+           r->points[1], (long long)set[1].n);
+done:
+  return st;
+}
+
+static rb_status write_trajectories(const request *r, rb_landmarks *s, int64_t n, int dim) {
+  rb_status st = RB_OK;
+  char path[4096];
+  double *q = malloc((size_t)(n * dim) * sizeof *q);
+  FILE *f = NULL;
+  RB_CHECK(q, RB_ENOMEM, "host memory");
+  RB_TRY(rb_path(path, sizeof path, "%s/trajectories.csv", r->out));
+  f = fopen(path, "w");
+  RB_CHECK(f, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  fprintf(f, "time,point,x,y%s\n", dim > 2 ? ",z" : "");
+  for (int t = 0; t < r->options.steps; t++) {
+    RB_TRY(rb_landmarks_at(s, t, q, NULL));
+    for (int64_t i = 0; i < n; i++) {
+      fprintf(f, "%.6g,%lld,%.9g,%.9g", (double)t / (r->options.steps - 1), (long long)i + 1, q[i], q[n + i]);
+      if (dim > 2) fprintf(f, ",%.9g", q[2 * n + i]);
+      fputc('\n', f);
+    }
+  }
+  RB_CHECK(fflush(f) == 0 && !ferror(f), RB_EIO, "cannot write %s completely; is the disk full?", path);
+done:
+  if (f) fclose(f);
+  free(q);
+  return st;
+}
+
+static rb_status write_points(const request *r, const char *name, int64_t n, int dim, const double *x, const char *rest) {
+  rb_status st = RB_OK;
+  char path[4096];
+  RB_TRY(rb_path(path, sizeof path, "%s/%s", r->out, name));
+  RB_TRY(rb_points_write(path, n, dim, x, rest));
+done:
+  return st;
+}
+
+static rb_status write_metrics(const request *r, const rb_points set[2], const rb_variant *v, const rb_landmarks_result *s) {
+  rb_status st = RB_OK;
+  char path[4096], *text = NULL;
+  json_t *rows = json_array();
+  for (int i = 0; i < s->rows; i++)
+    json_array_append_new(rows, json_pack("{s:i,s:o,s:o,s:f}", "evaluation", s->table[i].evaluation, "objective", rb_json_number(s->table[i].objective), "kinetic",
+                                          rb_json_number(s->table[i].kinetic), "seconds", s->table[i].seconds));
+  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:i,s:s,s:f,s:f,s:i,s:i,s:i,s:f,s:f,s:{s:f,s:f,s:f,s:f},s:f,s:o}", "program", "regbench register landmarks", "commit",
+                        rb_build_commit(), "variant", v->name, "precision", rb_dtype_name(r->options.dtype), "points", (json_int_t)set[0].n, "dimension", set[0].dim, "end",
+                        rb_landmarks_end_name(s->end), "sigma", r->options.sigma, "lambda", r->options.lambda, "time_points", r->options.steps, "evaluations",
+                        s->evaluations, "iterations", s->iterations, "objective", s->objective, "kinetic", s->kinetic, "distance", "average_before",
+                        s->average_before, "greatest_before", s->greatest_before, "average_after", s->average_after, "greatest_after", s->greatest_after,
+                        "seconds", s->seconds, "history", rows);
+  text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+  RB_CHECK(text, RB_ENOMEM, "host memory");
+  RB_TRY(rb_path(path, sizeof path, "%s/metrics.json", r->out));
+  RB_TRY(rb_write_atomically(path, text, strlen(text)));
+done:
+  free(text);
+  json_decref(j);
+  return st;
+}
+
+static rb_status write_all(const request *r, const rb_points set[2], rb_points *carried, const rb_variant *v, rb_landmarks *s, const rb_landmarks_result *result) {
+  rb_status st = RB_OK;
+  int64_t n = set[0].n;
+  int dim = set[0].dim;
+  double *x = malloc((size_t)(n * dim) * sizeof *x);
+  RB_CHECK(x, RB_ENOMEM, "host memory");
+  RB_TRY(rb_landmarks_at(s, r->options.steps - 1, x, NULL));
+  RB_TRY(write_points(r, "matched.vtk", n, dim, x, set[0].rest));
+  RB_TRY(rb_landmarks_momentum(s, x));
+  RB_TRY(write_points(r, "momentum.csv", n, dim, x, NULL));
+  RB_TRY(write_trajectories(r, s, n, dim));
+  if (carried->n) {
+    RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
+    RB_TRY(write_points(r, "applied.vtk", carried->n, carried->dim, carried->x, carried->rest));
+  }
+  RB_TRY(write_metrics(r, set, v, result));
+done:
+  free(x);
+  return st;
+}
+
+static rb_status run(request *r, rb_landmarks_result *result) {
+  rb_status st = RB_OK;
+  const rb_variant *v;
+  rb_points set[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}}, carried = {0, 0, NULL, NULL};
+  rb_landmarks *s = NULL;
+  RB_TRY(rb_variant_find(&rb_gausssum_family, r->variant ? r->variant : "cpu/omp", &v));
+  RB_TRY(rb_variant_available(v));
+  RB_TRY(read_sets(r, set));
+  if (r->apply) {
+    RB_TRY(rb_points_read(r->apply, &carried));
+    RB_CHECK(carried.dim == set[0].dim, RB_EINVAL, "%s is %dD, the landmarks are %dD", r->apply, carried.dim, set[0].dim);
+  }
+  RB_CHECK(mkdir(r->out, 0777) == 0 || errno == EEXIST, RB_EIO, "cannot make %s: %s", r->out, strerror(errno));
+  RB_CHECK(access(r->out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", r->out, strerror(errno));
+  RB_TRY(rb_landmarks_create(v, &r->options, set[0].n, set[0].dim, set[0].x, set[1].x, &s));
+  RB_TRY(rb_landmarks_solve(s, print_row, NULL, result));
+  RB_TRY(write_all(r, set, &carried, v, s, result));
+  printf("%s: distance %.5g (at most %.5g) -> %.5g (%.5g), objective %.5g, %d evaluations, %s, %.3g s: %s\n", v->name, result->average_before,
+         result->greatest_before, result->average_after, result->greatest_after, result->objective, result->evaluations, rb_landmarks_end_name(result->end),
+         result->seconds, r->out);
+done:
+  rb_landmarks_destroy(s);
+  rb_points_free(&carried);
+  for (int i = 0; i < 2; i++) rb_points_free(&set[i]);
+  return st;
+}
+
+int rb_cmd_register_landmarks(int argc, char **argv) {
+  request r = {.options = rb_landmarks_defaults()};
+  static rb_landmarks_result result;
+  if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
+  r.options.interrupted = &rb_interrupted;
+  int code = parse(argc, argv, &r);
+  if (code) return code;
+  signal(SIGINT, on_signal);
+  signal(SIGTERM, on_signal);
+  rb_status st = run(&r, &result);
+  rb_krylov_close();
+  if (st != RB_OK) {
+    fprintf(stderr, "regbench register: %s\n", rb_message());
+    return rb_register_exit_code(st);
+  }
+  if (result.end == RB_LANDMARKS_LINE_SEARCH) {
+    fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_landmarks_end_name(result.end), r.out);
+    return RB_EXIT_NOT_CONVERGED;
+  }
+  return result.end == RB_LANDMARKS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_OK;
+}

@@ -1,0 +1,80 @@
+#include "kernels/gausssum/gausssum.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define RB_VARIANT(symbol, ...) extern const rb_gausssum_ops symbol;
+#define RB_VARIANT_CUDA(symbol, ...) extern const rb_gausssum_ops symbol;
+#include "kernels/gausssum/gausssum_variants.def"
+#undef RB_VARIANT
+#undef RB_VARIANT_CUDA
+
+#define RB_VARIANT(symbol, name, tag, backend, idea) {name, tag, idea, backend, &symbol},
+#ifdef RB_WITH_CUDA
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, &symbol},
+#else
+#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, NULL},
+#endif
+static const rb_variant variants[] = {
+#include "kernels/gausssum/gausssum_variants.def"
+};
+
+const rb_family rb_gausssum_family = {
+    .name = "gausssum",
+    .what = "Gaussian sums over pairs of points: Hamiltonian flow, its backward products, sums between two sets",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out) {
+  rb_status st = RB_OK;
+  const rb_gausssum_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  RB_CHECK(desc->n >= 1 && desc->n <= (int64_t)1 << 24, RB_EINVAL, "gausssum: %lld points; 1 to 2^24 work", (long long)desc->n);
+  RB_CHECK(desc->dim == 2 || desc->dim == 3, RB_EINVAL, "gausssum: %d dimensions; 2 and 3 work", desc->dim);
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant;
+  (*out)->backend = backend;
+  (*out)->desc = *desc;
+done:
+  return st;
+}
+
+static const rb_gausssum_ops *ops_of(const rb_gausssum_plan *p) { return p->variant->ops; }
+
+static rb_status check_sigma(double sigma) {
+  return sigma > 0 && isfinite(sigma) ? RB_OK : RB_FAIL(RB_EINVAL, "the kernel's sigma is %g; it must be positive", sigma);
+}
+
+rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
+  rb_status st = check_sigma(sigma);
+  return st != RB_OK ? st : ops_of(p)->flow(p, sigma, q, m, hq, hp);
+}
+rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+  rb_status st = check_sigma(sigma);
+  return st != RB_OK ? st : ops_of(p)->backward(p, sigma, q, m, alpha, beta, fq, fp);
+}
+rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+  rb_status st = check_sigma(sigma);
+  return st != RB_OK ? st : ops_of(p)->sum(p, sigma, nx, x, q, m, out);
+}
+void rb_gausssum_destroy(rb_gausssum_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_gausssum_flops(const rb_gausssum_desc *d, char which) {
+  double pairs = (double)d->n * (double)d->n, dim = d->dim;
+  return pairs * (3 * dim + 1 + dim * (which == 's' ? 2 : which == 'f' ? 5 : 15));
+}
+
+/* In sequence the partial sum, up to n terms large, is rounded n times; blocks of b terms round n/b + b times. */
+double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *d, double term) {
+  double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, n = (double)d->n;
+  int sequence = strcmp(variant->name, "cpu/naive") == 0;
+  return eps * term * n * (sequence ? n : 16 + 2 * sqrt(n));
+}

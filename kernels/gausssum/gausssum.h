@@ -1,0 +1,65 @@
+/* gausssum: sums of a Gaussian kernel over pairs of points, as Hamiltonian landmark flows need them.
+ *
+ *   G_ij = exp(-|q_i - q_j|^2 / (2 sigma^2)),  d_ij = q_i - q_j
+ *   H    = 1/2 sum_ij (p_i.p_j) G_ij
+ *   Hp_i = dH/dp_i =               sum_j G_ij p_j
+ *   Hq_i = dH/dq_i = -1/sigma^2    sum_j (p_i.p_j) G_ij d_ij
+ *
+ * The backward products of one explicit Euler step (q + dt Hp, p - dt Hq), for the derivatives alpha, beta of a loss by the
+ * step's q and p: with f = sum_i alpha_i.Hp_i - sum_i beta_i.Hq_i and b_ij = beta_i - beta_j,
+ *   fq_i = df/dq_i = 1/sigma^2 sum_j G_ij { (p_i.p_j) [b_ij - d_ij (d_ij.b_ij)/sigma^2] - d_ij (alpha_i.p_j + alpha_j.p_i) }
+ *   fp_i = df/dp_i =           sum_j G_ij { alpha_j + p_j (d_ij.b_ij)/sigma^2 }
+ *
+ * Between two sets: out_i = sum_j exp(-|x_i - q_j|^2 / (2 sigma^2)) p_j, for points x that are carried along (shooting2018
+ * equation 4).
+ *
+ * Arrays [dim][n], planar, dim 2 or 3; coordinates and sigma in one unit of length. The 1/2 in H and the 2 in G are the
+ * reference implementation's (the paper's equation 1 drops the 1/2). Source: shooting2018 section 2.1; backward products derived here. */
+#ifndef RB_GAUSSSUM_H
+#define RB_GAUSSSUM_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  int64_t n; /* points; 1 .. 2^24 */
+  int dim;   /* 2 or 3 */
+  rb_dtype dtype;
+} rb_gausssum_desc;
+
+typedef struct rb_gausssum_plan {
+  const rb_variant *variant;
+  const rb_backend *backend;
+  rb_gausssum_desc desc;
+} rb_gausssum_plan;
+
+typedef struct {
+  rb_status (*supports)(const rb_gausssum_desc *desc);
+  rb_status (*plan)(const rb_backend *backend, const rb_gausssum_desc *desc, rb_gausssum_plan **out);
+  rb_status (*flow)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp);
+  rb_status (*backward)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
+  rb_status (*sum)(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
+  void (*destroy)(rb_gausssum_plan *p);
+} rb_gausssum_ops;
+
+rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out);
+/* m: momenta p. hq or hp may be NULL. H is 1/2 <m, hp>. */
+rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp);
+rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
+/* x [dim][nx] -> out [dim][nx]. */
+rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
+void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
+
+/* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow), 15 dim (backward). */
+double rb_gausssum_flops(const rb_gausssum_desc *desc, char which);
+/* Largest accepted |out - oracle| for sums of n terms of at most `term` each: float32 adds n roundings in sequence at worst. */
+double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *desc, double term);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,336 @@
+#include "solvers/landmarks/landmarks.h"
+
+#include "kernels/field/field.h"
+#include "solvers/krylov/krylov.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct rb_landmarks {
+  const rb_variant *variant;
+  const rb_backend *backend;
+  rb_landmarks_options options;
+  int64_t n, unknowns; /* points; dim n */
+  int dim;
+  double dt;
+  rb_gausssum_plan *sums;
+  rb_field_plan *field;
+  char *q, *p;                                /* [steps][dim][n]: the flow of the last evaluation */
+  void *target, *hq, *hp, *hp0, *alpha, *beta; /* [dim][n] */
+  Vec momentum, best;
+  Tao tao;
+  double best_objective;
+  double scale; /* TAO sees scale E: its first step, along minus the gradient, then has the length E / |g| */
+  rb_landmarks_result *result;
+  rb_landmarks_hook hook;
+  void *hook_context;
+  double started;
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static size_t value_size(const rb_landmarks *s) { return rb_dtype_size(s->options.dtype); }
+static void *at(const rb_landmarks *s, char *history, int t) { return history + (size_t)t * (size_t)s->unknowns * value_size(s); }
+
+rb_landmarks_options rb_landmarks_defaults(void) {
+  return (rb_landmarks_options){.sigma = 1.5, .lambda = 500000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
+}
+const char *rb_landmarks_end_name(rb_landmarks_end e) {
+  static const char *const names[] = {"evaluations used up", "converged", "line search failed", "interrupted"};
+  return names[e];
+}
+
+/* ---- between host doubles and the backend's type -------------------------------------------------------- */
+
+static rb_status upload(const rb_landmarks *s, const double *host, int64_t count, void *to) {
+  rb_status st = RB_OK;
+  float *narrow = NULL;
+  if (s->options.dtype == RB_F64) return s->backend->upload(to, host, (size_t)count * sizeof *host);
+  narrow = malloc((size_t)count * sizeof *narrow);
+  RB_CHECK(narrow, RB_ENOMEM, "host memory");
+  for (int64_t i = 0; i < count; i++) narrow[i] = (float)host[i];
+  RB_TRY(s->backend->upload(to, narrow, (size_t)count * sizeof *narrow));
+done:
+  free(narrow);
+  return st;
+}
+static rb_status download(const rb_landmarks *s, const void *from, int64_t count, double *host) {
+  rb_status st = RB_OK;
+  float *narrow = NULL;
+  if (s->options.dtype == RB_F64) return s->backend->download(host, from, (size_t)count * sizeof *host);
+  narrow = malloc((size_t)count * sizeof *narrow);
+  RB_CHECK(narrow, RB_ENOMEM, "host memory");
+  RB_TRY(s->backend->download(narrow, from, (size_t)count * sizeof *narrow));
+  for (int64_t i = 0; i < count; i++) host[i] = (double)narrow[i];
+done:
+  free(narrow);
+  return st;
+}
+
+/* ---- objective and gradient ----------------------------------------------------------------------------- */
+
+/* Flow from q(0) and the given momentum; Hp(q0, p0) stays in hp0. */
+static rb_status shoot(rb_landmarks *s, const void *momentum, double *kinetic) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, momentum, 0, NULL, 0, at(s, s->p, 0)));
+  for (int t = 0; t + 1 < s->options.steps; t++) {
+    void *hp = t == 0 ? s->hp0 : s->hp;
+    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
+  }
+  RB_TRY(rb_field_dot(s->field, s->unknowns, momentum, s->hp0, kinetic));
+  *kinetic /= 2;
+done:
+  return st;
+}
+
+/* alpha, beta: derivatives of the loss by q, p at a time point, from the last to the first. */
+static rb_status propagate_back(rb_landmarks *s, void *gradient) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, s->alpha));
+  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta));
+  for (int t = s->options.steps - 2; t >= 0; t--) {
+    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta, s->hq, s->hp));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hp, 0, NULL, 1, s->beta));
+  }
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->beta, 1, s->hp0, 0, gradient));
+done:
+  return st;
+}
+
+static rb_status objective(rb_landmarks *s, const void *momentum, double *value, double *kinetic, void *gradient) {
+  rb_status st = RB_OK;
+  double square;
+  RB_TRY(shoot(s, momentum, kinetic));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->alpha));
+  RB_TRY(rb_field_dot(s->field, s->unknowns, s->alpha, s->alpha, &square));
+  *value = *kinetic + s->options.lambda * square;
+  if (gradient) RB_TRY(propagate_back(s, gradient));
+done:
+  return st;
+}
+
+/* ---- PETSc ---------------------------------------------------------------------------------------------- */
+
+static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
+  rb_landmarks *s = context;
+  double kinetic;
+  (void)tao;
+  PetscCall(rb_petsc_code(objective(s, rb_vec_read(x), f, &kinetic, rb_vec_data(g))));
+  rb_landmarks_row row = {s->result->evaluations++, *f, kinetic, now() - s->started};
+  if (s->result->rows < RB_LANDMARKS_ROWS) s->result->table[s->result->rows++] = row;
+  if (*f < s->best_objective) {
+    s->best_objective = *f;
+    PetscCall(VecCopy(x, s->best));
+  }
+  if (s->hook) s->hook(s->hook_context, &row);
+  if (s->scale == 0) { /* the first evaluation sets it */
+    double square;
+    PetscCall(rb_petsc_code(rb_field_dot(s->field, s->unknowns, rb_vec_read(g), rb_vec_read(g), &square)));
+    s->scale = square > 0 ? *f / square : 1;
+  }
+  *f *= s->scale;
+  PetscCall(VecScale(g, s->scale));
+  return 0;
+}
+
+static PetscErrorCode finished(Tao tao, void *context) {
+  rb_landmarks *s = context;
+  PetscReal f, gradient;
+  TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
+  PetscCall(TaoGetSolutionStatus(tao, NULL, &f, &gradient, NULL, NULL, NULL));
+  if (s->options.interrupted && *s->options.interrupted) reason = TAO_DIVERGED_USER;
+  else if (gradient == 0) reason = TAO_CONVERGED_GATOL;
+  else if (s->result->evaluations >= s->options.evaluations) reason = TAO_DIVERGED_MAXFCN;
+  PetscCall(TaoSetConvergedReason(tao, reason));
+  return 0;
+}
+
+static rb_status create_optimiser(rb_landmarks *s) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_krylov_options("-tao_lmvm_mat_lmvm_scale_type scalar")); /* PETSc's default scaling reaches for a host array */
+  RB_TRY(rb_krylov_options(s->options.petsc));
+  RB_TRY(rb_vec_create(s->backend, s->options.dtype, s->unknowns, &s->momentum));
+  RB_PETSC(VecDuplicate(s->momentum, &s->best));
+  RB_PETSC(VecSet(s->momentum, 0));
+  RB_PETSC(VecSet(s->best, 0));
+  RB_PETSC(TaoCreate(PETSC_COMM_SELF, &s->tao));
+  RB_PETSC(TaoSetType(s->tao, TAOLMVM));
+  RB_PETSC(TaoSetSolution(s->tao, s->momentum));
+  RB_PETSC(TaoSetObjectiveAndGradient(s->tao, NULL, form, s));
+  RB_PETSC(TaoSetConvergenceTest(s->tao, finished, s));
+  RB_PETSC(TaoSetMaximumFunctionEvaluations(s->tao, s->options.evaluations));
+  RB_PETSC(TaoSetMaximumIterations(s->tao, s->options.evaluations));
+  RB_PETSC(TaoSetFromOptions(s->tao));
+done:
+  return st;
+}
+
+static rb_status check_options(const rb_landmarks_options *o) {
+  rb_status st = RB_OK;
+  RB_CHECK(o->sigma > 0 && isfinite(o->sigma), RB_EINVAL, "sigma is %g; it must be positive", o->sigma);
+  RB_CHECK(o->lambda > 0 && isfinite(o->lambda), RB_EINVAL, "lambda is %g; it must be positive", o->lambda);
+  RB_CHECK(o->steps >= 2 && o->steps <= 1000, RB_EINVAL, "%d time points; 2 to 1000 work", o->steps);
+  RB_CHECK(o->evaluations >= 1, RB_EINVAL, "%d evaluations; at least 1", o->evaluations);
+done:
+  return st;
+}
+
+rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
+                              const double *target, rb_landmarks **out) {
+  rb_status st = RB_OK;
+  rb_landmarks *s = NULL;
+  rb_gausssum_desc d = {.n = n, .dim = dim, .dtype = options->dtype};
+  *out = NULL;
+  RB_TRY(check_options(options));
+  s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->variant = gausssum, s->options = *options, s->n = n, s->dim = dim, s->unknowns = n * dim;
+  s->dt = 1.0 / (options->steps - 1);
+  rb_field_desc f = {.count = s->unknowns, .dtype = options->dtype};
+  size_t one = (size_t)s->unknowns * value_size(s);
+  RB_TRY(rb_variant_available(gausssum));
+  RB_TRY(rb_backend_get(gausssum->backend, &s->backend));
+  RB_TRY(rb_gausssum_create(gausssum, &d, &s->sums));
+  RB_TRY(rb_field_create(rb_field_variant(gausssum->backend), &f, &s->field));
+  RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->q));
+  RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->p));
+  void **arrays[] = {&s->target, &s->hq, &s->hp, &s->hp0, &s->alpha, &s->beta};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) RB_TRY(rb_alloc(s->backend, one, arrays[i]));
+  RB_TRY(upload(s, template_points, s->unknowns, s->q));
+  RB_TRY(upload(s, target, s->unknowns, s->target));
+  RB_TRY(create_optimiser(s));
+  *out = s;
+  s = NULL;
+done:
+  rb_landmarks_destroy(s);
+  return st;
+}
+
+void rb_landmarks_destroy(rb_landmarks *s) {
+  if (!s) return;
+  if (s->tao) TaoDestroy(&s->tao);
+  if (s->best) VecDestroy(&s->best);
+  if (s->momentum) VecDestroy(&s->momentum);
+  rb_gausssum_destroy(s->sums);
+  rb_field_destroy(s->field);
+  void *arrays[] = {s->q, s->p, s->target, s->hq, s->hp, s->hp0, s->alpha, s->beta};
+  for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
+  free(s);
+}
+
+/* Mean and greatest distance between q(t) and the target. */
+static rb_status distances(rb_landmarks *s, int t, double *average, double *greatest) {
+  rb_status st = RB_OK;
+  double *q = malloc((size_t)s->unknowns * sizeof *q), *target = malloc((size_t)s->unknowns * sizeof *target);
+  *average = *greatest = 0;
+  RB_CHECK(q && target, RB_ENOMEM, "host memory");
+  RB_TRY(download(s, at(s, s->q, t), s->unknowns, q));
+  RB_TRY(download(s, s->target, s->unknowns, target));
+  for (int64_t i = 0; i < s->n; i++) {
+    double r2 = 0;
+    for (int c = 0; c < s->dim; c++) r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
+    *average += sqrt(r2) / (double)s->n;
+    *greatest = fmax(*greatest, sqrt(r2));
+  }
+done:
+  free(target), free(q);
+  return st;
+}
+
+rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *context, rb_landmarks_result *out) {
+  rb_status st = RB_OK;
+  TaoConvergedReason reason;
+  PetscInt iterations;
+  *out = (rb_landmarks_result){0};
+  s->result = out, s->hook = hook, s->hook_context = context;
+  s->best_objective = INFINITY;
+  s->scale = 0;
+  RB_TRY(distances(s, 0, &out->average_before, &out->greatest_before));
+  RB_PETSC(VecSet(s->momentum, 0));
+  RB_TRY(s->backend->sync());
+  s->started = now();
+  RB_PETSC(TaoSolve(s->tao));
+  RB_TRY(s->backend->sync());
+  out->seconds = now() - s->started;
+  RB_PETSC(TaoGetConvergedReason(s->tao, &reason));
+  RB_PETSC(TaoGetIterationNumber(s->tao, &iterations));
+  out->iterations = (int)iterations;
+  out->end = reason == TAO_DIVERGED_USER ? RB_LANDMARKS_INTERRUPTED
+             : reason == TAO_DIVERGED_LS_FAILURE && out->evaluations < s->options.evaluations ? RB_LANDMARKS_LINE_SEARCH
+             : reason > 0 ? RB_LANDMARKS_CONVERGED
+                          : RB_LANDMARKS_EVALUATIONS;
+  RB_CHECK(isfinite(s->best_objective), RB_EINVALID, "the objective was never finite");
+  RB_TRY(objective(s, rb_vec_read(s->best), &out->objective, &out->kinetic, NULL)); /* the plans hold the best flow again */
+  RB_TRY(distances(s, s->options.steps - 1, &out->average_after, &out->greatest_after));
+done:
+  s->result = NULL;
+  return st;
+}
+
+rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double *value, double *gradient) {
+  rb_status st = RB_OK;
+  double kinetic;
+  Vec g = NULL;
+  RB_PETSC(VecDuplicate(s->best, &g));
+  RB_TRY(upload(s, momentum, s->unknowns, rb_vec_data(s->best)));
+  RB_TRY(objective(s, rb_vec_read(s->best), value, &kinetic, rb_vec_data(g)));
+  if (gradient) RB_TRY(download(s, rb_vec_read(g), s->unknowns, gradient));
+done:
+  if (g) VecDestroy(&g);
+  return st;
+}
+
+/* ---- results -------------------------------------------------------------------------------------------- */
+
+rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return download(s, rb_vec_read(s->best), s->unknowns, p0); }
+
+rb_status rb_landmarks_at(rb_landmarks *s, int t, double *q, double *p) {
+  rb_status st = RB_OK;
+  RB_CHECK(t >= 0 && t < s->options.steps, RB_EINVAL, "time point %d of %d", t, s->options.steps);
+  if (q) RB_TRY(download(s, at(s, s->q, t), s->unknowns, q));
+  if (p) RB_TRY(download(s, at(s, s->p, t), s->unknowns, p));
+done:
+  return st;
+}
+
+rb_status rb_landmarks_energies(rb_landmarks *s, double *h) {
+  rb_status st = RB_OK;
+  for (int t = 0; t < s->options.steps; t++) {
+    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, s->hp));
+    RB_TRY(rb_field_dot(s->field, s->unknowns, at(s, s->p, t), s->hp, &h[t]));
+    h[t] /= 2;
+  }
+done:
+  return st;
+}
+
+rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x) {
+  rb_status st = RB_OK;
+  rb_field_plan *field = NULL;
+  rb_field_desc f = {.count = nx * s->dim, .dtype = s->options.dtype};
+  void *points = NULL, *moved = NULL;
+  size_t bytes = (size_t)(nx * s->dim) * value_size(s);
+  RB_CHECK(nx >= 1, RB_EINVAL, "no points to carry along");
+  RB_TRY(rb_field_create(rb_field_variant(s->backend->kind), &f, &field));
+  RB_TRY(rb_alloc(s->backend, bytes, &points));
+  RB_TRY(rb_alloc(s->backend, bytes, &moved));
+  RB_TRY(upload(s, x, nx * s->dim, points));
+  for (int t = 0; t + 1 < s->options.steps; t++) {
+    RB_TRY(rb_gausssum_sum(s->sums, s->options.sigma, nx, points, at(s, s->q, t), at(s, s->p, t), moved));
+    RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, NULL, 1, points));
+  }
+  RB_TRY(download(s, points, nx * s->dim, x));
+done:
+  rb_release(s->backend, moved);
+  rb_release(s->backend, points);
+  rb_field_destroy(field);
+  return st;
+}

@@ -1,0 +1,243 @@
+/* The landmark solver: its gradient, what a Hamiltonian flow conserves, and a match. */
+#include "tests/cmocka_all.h"
+
+#include "datasets/points.h"
+#include "kernels/base/rng.h"
+#include "solvers/krylov/krylov.h"
+#include "solvers/landmarks/landmarks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N = 40, DIM = 3, M = N * DIM };
+
+static void ok(rb_status st) {
+  if (st != RB_OK) fail_msg("%s", rb_message_where());
+}
+
+static void sets(double *q, double *target) {
+  for (int i = 0; i < M; i++) q[i] = 4 * rb_rng_symmetric(1, (uint64_t)i);
+  for (int i = 0; i < M; i++) target[i] = q[i] + 0.3 * sin(0.7 * q[(i + N) % M]) + 0.1;
+}
+
+static rb_landmarks *problem(const char *variant, rb_landmarks_options o) {
+  double q[M], target[M];
+  const rb_variant *v;
+  rb_landmarks *s;
+  sets(q, target);
+  ok(rb_variant_find(&rb_gausssum_family, variant, &v));
+  ok(rb_landmarks_create(v, &o, N, DIM, q, target, &s));
+  return s;
+}
+static rb_landmarks_options small(rb_dtype t) {
+  rb_landmarks_options o = rb_landmarks_defaults();
+  o.lambda = 100, o.steps = 11, o.evaluations = 120, o.dtype = t;
+  return o;
+}
+
+/* The remainder |E(p + e w) - E(p) - e g.w| falls with e^2; central differences agree to their own accuracy. */
+static void gradient_by_taylor(void **state) {
+  (void)state;
+  rb_landmarks *s = problem("cpu/omp", small(RB_F64));
+  double p[M], w[M], g[M], moved[M], here, there, back, slope = 0, first = 0, last = 0;
+  for (int i = 0; i < M; i++) p[i] = 0.2 * rb_rng_symmetric(2, (uint64_t)i), w[i] = rb_rng_symmetric(3, (uint64_t)i);
+  ok(rb_landmarks_evaluate(s, p, &here, g));
+  for (int i = 0; i < M; i++) slope += g[i] * w[i];
+  for (int k = 0; k < 4; k++) {
+    double e = 0.02 / (1 << (2 * k));
+    for (int i = 0; i < M; i++) moved[i] = p[i] + e * w[i];
+    ok(rb_landmarks_evaluate(s, moved, &there, NULL));
+    last = fabs(there - here - e * slope);
+    if (k == 0) first = last;
+  }
+  double order = log2(first / last) / 6;
+  assert_true(order > 1.9 && order < 2.1);
+  const double e = 1e-5;
+  for (int i = 0; i < M; i++) moved[i] = p[i] + e * w[i];
+  ok(rb_landmarks_evaluate(s, moved, &there, NULL));
+  for (int i = 0; i < M; i++) moved[i] = p[i] - e * w[i];
+  ok(rb_landmarks_evaluate(s, moved, &back, NULL));
+  assert_true(fabs((there - back) / (2 * e) - slope) < 1e-6 * fabs(slope));
+  rb_landmarks_destroy(s);
+}
+
+/* H and the sum of momenta along the flow: H drifts with the Euler step's first order, the momentum not at all. */
+static double drift(int steps) {
+  rb_landmarks_options o = small(RB_F64);
+  o.steps = steps;
+  rb_landmarks *s = problem("cpu/omp", o);
+  double p[M], *h = malloc((size_t)steps * sizeof *h), value, worst = 0, first[M], last[M];
+  for (int i = 0; i < M; i++) p[i] = 0.3 * rb_rng_symmetric(2, (uint64_t)i);
+  ok(rb_landmarks_evaluate(s, p, &value, NULL));
+  ok(rb_landmarks_energies(s, h));
+  for (int t = 0; t < steps; t++) worst = fmax(worst, fabs(h[t] / h[0] - 1));
+  ok(rb_landmarks_at(s, 0, NULL, first));
+  ok(rb_landmarks_at(s, steps - 1, NULL, last));
+  for (int c = 0; c < DIM; c++) {
+    double a = 0, b = 0;
+    for (int i = 0; i < N; i++) a += first[c * N + i], b += last[c * N + i];
+    assert_true(fabs(a - b) < 1e-11);
+  }
+  free(h);
+  rb_landmarks_destroy(s);
+  return worst;
+}
+static void flow_conserves(void **state) {
+  (void)state;
+  double coarse = drift(21), fine = drift(81);
+  assert_true(coarse < 0.2 && fine < 0.3 * coarse);
+}
+
+/* Landmarks carried along as other points go where the flow takes them; shooting back from the end returns. */
+static void apply_and_return(void **state) {
+  (void)state;
+  rb_landmarks_options o = small(RB_F64);
+  o.steps = 201;
+  rb_landmarks *s = problem("cpu/omp", o);
+  double q[M], target[M], p[M], end[M], momentum[M], x[M], value;
+  const rb_variant *v;
+  sets(q, target);
+  for (int i = 0; i < M; i++) p[i] = 0.3 * rb_rng_symmetric(2, (uint64_t)i);
+  ok(rb_landmarks_evaluate(s, p, &value, NULL));
+  ok(rb_landmarks_at(s, o.steps - 1, end, momentum));
+  memcpy(x, q, sizeof x);
+  ok(rb_landmarks_apply(s, N, x));
+  for (int i = 0; i < M; i++) assert_true(fabs(x[i] - end[i]) < 1e-12);
+  rb_landmarks_destroy(s);
+  for (int i = 0; i < M; i++) momentum[i] = -momentum[i];
+  ok(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
+  ok(rb_landmarks_create(v, &o, N, DIM, end, target, &s));
+  ok(rb_landmarks_evaluate(s, momentum, &value, NULL));
+  ok(rb_landmarks_at(s, o.steps - 1, x, NULL));
+  double worst = 0, way = 0;
+  for (int i = 0; i < M; i++) worst = fmax(worst, fabs(x[i] - q[i])), way = fmax(way, fabs(end[i] - q[i]));
+  assert_true(worst < 0.02 * way);
+  rb_landmarks_destroy(s);
+}
+
+/* Rotating both sets rotates the answer; numbering them otherwise renumbers it: the objective is the same. */
+static void invariances(void **state) {
+  (void)state;
+  rb_landmarks_options o = small(RB_F64);
+  double q[M], target[M], p[M], rq[M], rt[M], rp[M], a, b, c;
+  const rb_variant *v;
+  rb_landmarks *s;
+  const double ct = cos(0.6), sn = sin(0.6);
+  sets(q, target);
+  for (int i = 0; i < M; i++) p[i] = 0.3 * rb_rng_symmetric(2, (uint64_t)i);
+  s = problem("cpu/omp", o);
+  ok(rb_landmarks_evaluate(s, p, &a, NULL));
+  rb_landmarks_destroy(s);
+  const double *from[] = {q, target, p};
+  double *to[] = {rq, rt, rp};
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < N; i++) {
+      to[k][i] = ct * from[k][i] - sn * from[k][N + i], to[k][N + i] = sn * from[k][i] + ct * from[k][N + i];
+      to[k][2 * N + i] = from[k][2 * N + i];
+    }
+  ok(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
+  ok(rb_landmarks_create(v, &o, N, DIM, rq, rt, &s));
+  ok(rb_landmarks_evaluate(s, rp, &b, NULL));
+  rb_landmarks_destroy(s);
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < M; i++) to[k][i / N * N + (i % N * 7) % N] = from[k][i];
+  ok(rb_landmarks_create(v, &o, N, DIM, rq, rt, &s));
+  ok(rb_landmarks_evaluate(s, rp, &c, NULL));
+  rb_landmarks_destroy(s);
+  assert_true(fabs(a - b) < 1e-10 * a && fabs(a - c) < 1e-10 * a);
+}
+
+static void matches(void **state) {
+  (void)state;
+  static rb_landmarks_result r, single;
+  rb_landmarks *s = problem("cpu/omp", small(RB_F64));
+  ok(rb_landmarks_solve(s, NULL, NULL, &r));
+  rb_landmarks_destroy(s);
+  assert_true(r.average_after < 0.1 * r.average_before && r.objective < 0.2 * r.table[0].objective);
+  s = problem("cpu/omp", small(RB_F32));
+  ok(rb_landmarks_solve(s, NULL, NULL, &single));
+  rb_landmarks_destroy(s);
+  for (int i = 0; i < 5; i++) assert_true(fabs(single.table[i].objective / r.table[i].objective - 1) < 1e-4);
+  assert_true(fabs(single.average_after / r.average_after - 1) < 0.1);
+}
+
+static void bad_options(void **state) {
+  (void)state;
+  double q[M], target[M];
+  const rb_variant *v;
+  rb_landmarks *s;
+  rb_landmarks_options o = small(RB_F64);
+  sets(q, target);
+  ok(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
+  o.sigma = 0;
+  assert_int_equal(rb_landmarks_create(v, &o, N, DIM, q, target, &s), RB_EINVAL);
+  rb_clear();
+  o = small(RB_F64), o.steps = 1;
+  assert_int_equal(rb_landmarks_create(v, &o, N, DIM, q, target, &s), RB_EINVAL);
+  rb_clear();
+  o = small(RB_F64);
+  assert_int_equal(rb_landmarks_create(v, &o, N, 4, q, target, &s), RB_EINVAL);
+  rb_clear();
+  assert_int_equal(rb_memory_live(RB_CPU), 0);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+static const char *written(const char *name, const char *text) {
+  static char path[256];
+  snprintf(path, sizeof path, "/tmp/regbench-points-%d-%s", (int)getpid(), name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+  return path;
+}
+static void refused(const char *path, const char *why) {
+  rb_points p;
+  assert_int_equal(rb_points_read(path, &p), RB_EFORMAT);
+  if (!strstr(rb_message(), why)) fail_msg("'%s' does not tell '%s'", rb_message(), why);
+  rb_clear();
+  remove(path);
+}
+static void point_files(void **state) {
+  (void)state;
+  rb_points p, back;
+  const char *path = written("a.vtk", "# vtk DataFile Version 2.0\nx\nASCII\nDATASET POLYDATA\nPOINTS 2 float\n1 2 3 4\n5 6\nPOLYGONS 1 3\n2 0 1\n");
+  ok(rb_points_read(path, &p));
+  assert_true(p.n == 2 && p.dim == 3 && p.x[0] == 1 && p.x[1] == 4 && p.x[5] == 6);
+  assert_string_equal(p.rest, "POLYGONS 1 3\n2 0 1\n");
+  ok(rb_points_write(path, p.n, p.dim, p.x, p.rest));
+  ok(rb_points_read(path, &back));
+  assert_memory_equal(p.x, back.x, 6 * sizeof *p.x);
+  assert_string_equal(p.rest, back.rest);
+  rb_points_free(&p), rb_points_free(&back);
+  remove(path);
+  path = written("b.csv", "x,y\n1,2\n3,4\n\n1,2\n");
+  ok(rb_points_read(path, &p));
+  assert_true(p.n == 3 && p.dim == 2 && p.x[3] == 2);
+  assert_int_equal(rb_points_distinct(&p, "b"), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "points 1 and 3 coincide"));
+  rb_clear();
+  rb_points_free(&p);
+  remove(path);
+  refused(written("c.csv", "1,2,3\n1,2\n"), "2 coordinates after 3");
+  refused(written("d.csv", "1,nan,3\n"), "NaN");
+  refused(written("e.csv", ""), "empty");
+  refused(written("f.csv", "a,b,c\n"), "no points");
+  refused(written("g.vtk", "# vtk DataFile Version 2.0\nx\nBINARY\nPOINTS 2 float\n"), "ASCII");
+  refused(written("h.vtk", "# vtk DataFile Version 2.0\nx\nASCII\nPOINTS 2 float\n1 2 3 4"), "1 of 2 points");
+  refused(written("i.vtk", "nothing"), "not a legacy VTK");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gradient_by_taylor), cmocka_unit_test(flow_conserves), cmocka_unit_test(apply_and_return), cmocka_unit_test(invariances),
+      cmocka_unit_test(matches),            cmocka_unit_test(bad_options),    cmocka_unit_test(point_files),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  rb_krylov_close();
+  return failed;
+}
