@@ -11,7 +11,7 @@ hash() { # of the contents and names of the files that exist among the arguments
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral field transport gausssum probe claire; do
+  for family in interp derivative spectral field transport gausssum probe claire landmarks; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/measure.c"
@@ -20,6 +20,8 @@ hash() { # of the contents and names of the files that exist among the arguments
       interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
       transport) parts="interp derivative spectral field transport" ;;
+      landmarks) parts="gausssum field"
+        shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c datasets/points.c" ;;
       claire) parts="interp derivative spectral field transport"
         shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
           experiments/runner/registration.c experiments/runner/pairs.c" ;;

@@ -6,6 +6,7 @@
 #include "experiments/runner/table.h"
 #include "kernels/probe/probe.h"
 #include "solvers/claire/claire.h"
+#include "solvers/landmarks/landmarks.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -83,11 +84,21 @@ static void list_solvers(void) {
   }
 }
 
+static void list_landmarks(void) {
+  const rb_family *f = &rb_landmarks_family;
+  printf("  %-11s %s\n", f->name, f->what);
+  for (int v = 0; v < f->count; v++) printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
+}
+
 /* One family's or solver's variants. */
 static int list_one(const char *name) {
   const rb_family *f;
   if (strcmp(name, rb_claire_family.name) == 0) {
     list_solvers();
+    return 1;
+  }
+  if (strcmp(name, rb_landmarks_family.name) == 0) {
+    list_landmarks();
     return 1;
   }
   if (rb_family_find(name, &f) != RB_OK) {
@@ -125,7 +136,7 @@ int rb_cmd_list(int argc, char **argv) {
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);
-  if (all || strcmp(what, "solvers") == 0) list_solvers();
+  if (all || strcmp(what, "solvers") == 0) list_solvers(), list_landmarks();
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
 }

@@ -73,5 +73,6 @@ rb_status rb_size_parse(const char *text, rb_grid *out);
 
 extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
     rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo, rb_workload_registration,
-    rb_workload_registration_pictures, rb_workload_advection, rb_workload_published;
+    rb_workload_registration_pictures, rb_workload_advection, rb_workload_published,
+    rb_workload_landmarks;
 #endif

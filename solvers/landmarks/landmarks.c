@@ -29,6 +29,19 @@ struct rb_landmarks {
   double started;
 };
 
+static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", RB_F64};
+static const rb_variant variants[] = {
+    {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit", RB_CPU, &cpu_naive},
+    {"cpu", "", "float32, all cores", RB_CPU, &cpu},
+    {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
+};
+const rb_family rb_landmarks_family = {
+    .name = "landmarks",
+    .what = "matching of corresponding points by geodesic shooting (shooting2018)",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -11,6 +11,13 @@
 
 #include "kernels/gausssum/gausssum.h"
 
+/* Which sums in which precision: ops of a variant of rb_landmarks_family. */
+typedef struct {
+  const char *gausssum;
+  rb_dtype dtype;
+} rb_landmarks_config;
+extern const rb_family rb_landmarks_family;
+
 typedef struct {
   double sigma, lambda; /* 1.5, 500000 */
   int steps;            /* T: 40 time points */
