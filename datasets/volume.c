@@ -118,7 +118,7 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   RB_TRY(check_header(path, h));
   RB_TRY(load_voxels(path, h));
   out->grid = rb_grid_make(h->nz, h->ny, h->nx);
-  out->spacing[0] = h->dz, out->spacing[1] = h->dy, out->spacing[2] = h->dx;
+  out->spacing[0] = fabs((double)h->dz), out->spacing[1] = fabs((double)h->dy), out->spacing[2] = fabs((double)h->dx);
   RB_TRY(convert(path, h, out));
   free(h->data);
   h->data = NULL;

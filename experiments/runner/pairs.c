@@ -67,6 +67,8 @@ rb_status rb_pair_read(const char *const images[2], const char *const labels[2],
   out->grid = grid;
   for (int i = 0; i < 2; i++) {
     snprintf(out->file[i], sizeof out->file[i], "%.127s", last_part(images[i]));
+    for (char *s = out->file[i]; *s; s++) /* records are UTF-8, file names need not be */
+      if ((unsigned char)*s >= 128) *s = '?';
     RB_TRY(rb_sha256_file(images[i], out->sha256[i]));
     RB_TRY(brought_to(&v[i], how, grid, &out->image[i]));
     if (!labels || !labels[i]) continue;

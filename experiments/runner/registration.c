@@ -52,8 +52,11 @@ json_t *rb_iterations_json(const rb_claire_result *r) {
 json_t *rb_profile_json(const rb_profile *p) {
   json_t *j = json_object();
   for (int k = 0; k < RB_CLASSES; k++)
-    json_object_set_new(j, rb_class_name((rb_class)k),
-                        json_pack("{s:f,s:f,s:f}", "units", p->units[k], "model_bytes", p->bytes[k], "seconds", p->seconds[k]));
+  {
+    json_t *one = json_pack("{s:f,s:f}", "units", p->units[k], "model_bytes", p->bytes[k]);
+    if (p->stamps > 0) json_object_set_new(one, "seconds", json_real(p->seconds[k])); /* else nothing was timed */
+    json_object_set_new(j, rb_class_name((rb_class)k), one);
+  }
   json_object_set_new(j, "events", json_real(p->stamps));
   return j;
 }

@@ -9,6 +9,7 @@
 #include "experiments/runner/record.h"
 #include "experiments/runner/roofs.h"
 #include "kernels/cuda/device_info.h"
+#include "solvers/krylov/krylov.h"
 #include "kernels/probe/probe.h"
 
 #include <math.h>
@@ -341,7 +342,7 @@ static int exit_code_of(rb_status st) {
   return st == RB_EINVAL || st == RB_EFORMAT || st == RB_ENOTFOUND ? RB_EXIT_USAGE : st == RB_EIO || st == RB_EBUSY ? RB_EXIT_INCOMPLETE : RB_EXIT_INTERNAL;
 }
 
-int rb_run(const rb_run_options *o) {
+static int run_all(const rb_run_options *o) {
   enum { MOST = 64 };
   static char paths[MOST][4096];
   int count = 0, code = RB_EXIT_OK;
@@ -377,4 +378,10 @@ int rb_run(const rb_run_options *o) {
     return RB_EXIT_NOTHING;
   }
   return RB_EXIT_OK;
+}
+
+int rb_run(const rb_run_options *o) {
+  int code = run_all(o);
+  rb_krylov_close();
+  return code;
 }

@@ -1,6 +1,7 @@
 /* landmarks: a whole match by geodesic shooting, from zero momentum (shooting2018, Table 1).
  *
  * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own; and it fell. */
+#include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
 
 #include "datasets/manifest.h"
@@ -100,6 +101,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
   s->options = rb_landmarks_defaults();
+  s->options.interrupted = &rb_interrupted;
   s->options.steps = whole_axis(c, "steps", s->options.steps);
   s->options.evaluations = whole_axis(c, "evaluations", s->options.evaluations);
   RB_TRY(load(rb_case_axis(c, "data", "mtl"), s));
@@ -114,7 +116,8 @@ done:
 static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return rb_landmarks_solve(s->solver, NULL, NULL, &s->result);
+  rb_status st = rb_landmarks_solve(s->solver, NULL, NULL, &s->result);
+  return st == RB_OK && s->result.end == RB_LANDMARKS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;

@@ -2,6 +2,7 @@
  *
  * Verified: the solver says that it converged, and mismatch and gradient at its velocity, worked out anew in float64 by the
  * CPU's separate kernels, are the solver's own. */
+#include "experiments/runner/measure.h"
 #include "experiments/runner/panels.h"
 #include "experiments/runner/registration.h"
 #include "experiments/runner/workload.h"
@@ -34,6 +35,7 @@ typedef struct {
 static rb_status options_of(const rb_case *c, rb_claire_options *o) {
   rb_status st = RB_OK;
   *o = rb_claire_defaults();
+  o->interrupted = &rb_interrupted;
   o->beta = atof(rb_case_axis(c, "beta", "5e-4"));
   RB_CHECK(o->beta > 0, RB_EINVAL, "axis beta: '%s' is not a positive number", rb_case_axis(c, "beta", ""));
 done:
@@ -95,7 +97,8 @@ static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotat
 static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return rb_claire_solve(s->solver, NULL, NULL, &s->result);
+  rb_status st = rb_claire_solve(s->solver, NULL, NULL, &s->result);
+  return st == RB_OK && s->result.end == RB_CLAIRE_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
 }
 
 static rb_status poison(void *p, int turn) {

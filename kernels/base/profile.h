@@ -33,6 +33,8 @@ typedef struct {
 rb_status rb_profile_start(const rb_backend *b, int timed);
 /* Counts since start; sums the times. */
 rb_status rb_profile_stop(const rb_backend *b, rb_profile *out);
+/* Take no more times, whatever happened. */
+void rb_profile_abandon(void);
 /* Counts so far, without stopping. */
 rb_profile rb_profile_now(void);
 const char *rb_class_name(rb_class c);

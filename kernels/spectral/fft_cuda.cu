@@ -20,7 +20,11 @@ rb_status rb_cufft_create(rb_cufft *t, rb_grid g, int three) {
   if (rb_grid_points(g) % 4 != 0) RB_TRY(rb_alloc(t->backend, (three ? 3 : 1) * t->field_bytes, (void **)&t->stage));
   for (int b = 0; b < (three ? 2 : 1); b++) {
     RB_CUFFT_TRY(cufftCreate(&t->forward[b]));
-    RB_CUFFT_TRY(cufftCreate(&t->inverse[b]));
+    if (cufftCreate(&t->inverse[b]) != CUFFT_SUCCESS) {
+      cufftDestroy(t->forward[b]);
+      st = RB_FAIL(RB_EDEVICE, "cuFFT refused a plan");
+      goto done;
+    }
     t->made = b + 1;
     RB_CUFFT_TRY(cufftSetAutoAllocation(t->forward[b], 0));
     RB_CUFFT_TRY(cufftSetAutoAllocation(t->inverse[b], 0));

@@ -46,7 +46,7 @@ done:
   return st;
 }
 
-/* Negative values are background; [min, max] goes to [0, 1]. NaN and constant images are refused. */
+/* Negative values are background; (value - min) / max. NaN and constant images are refused. */
 static rb_status normalised(const rb_claire *c, const char *which, const float *image, void *to) {
   rb_status st = RB_OK;
   float least = INFINITY, most = -INFINITY, *scaled = malloc((size_t)c->n * sizeof *scaled);
@@ -116,6 +116,7 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   c->grid = grid;
   c->n = rb_grid_points(grid);
   c->unknowns = 3 * (c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_coefficients(grid) : c->n);
+  RB_CHECK(c->unknowns < (int64_t)1 << 31, RB_EUNSUPPORTED, "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
   c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
   size_t size = rb_dtype_size(c->config.dtype), field = (size_t)c->n * size;
   RB_TRY(rb_backend_get(variant->backend, &c->backend));

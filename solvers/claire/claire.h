@@ -9,7 +9,7 @@
  * Along k, A + the penalty's symbol times K equals A: stationary points are those of J, g.w is not dJ/dw.
  *
  * Continuation: beta = 1, 1/10, ... down to the target, warm starts; a level ends at |g| < tolerance |g(0)|, with
- * |g(0)| at v = 0 and beta = 1. Forcing: CG to min(1/2, sqrt(|g| / |g(0)|)). Sources: brunn2020 sections 2 and 4.1.2. */
+ * |g(0)| at v = 0 and beta = 1, or, as the paper's program has it, at |g| < 1e-6. Forcing: CG to min(1/2, sqrt(|g| / |g(0)|)). Sources: brunn2020 sections 2 and 4.1.2. */
 #ifndef RB_CLAIRE_H
 #define RB_CLAIRE_H
 
@@ -93,7 +93,8 @@ typedef void (*rb_claire_hook)(void *context, const rb_claire_iteration *row);
 
 typedef struct rb_claire rb_claire;
 
-/* Images [n1][n2][n3] on the host, finite; they are scaled to [0, 1] and smoothed here. RB_EINVAL: constant images. */
+/* Images [n1][n2][n3] on the host, finite; negative values become 0, the least is subtracted and the rest
+ * divided by the greatest (to [0, 1] for images with background), as the paper's program does; then smoothed. RB_EINVAL: constant images. */
 rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid, const float *template_image,
                            const float *reference_image, rb_claire **out);
 /* From v = 0. A solve that ends without convergence is RB_OK: result.end says how, and the iterate is kept. */
@@ -102,7 +103,7 @@ rb_status rb_claire_solve(rb_claire *c, rb_claire_hook hook, void *context, rb_c
 rb_status rb_claire_evaluate(rb_claire *c, const float *velocity, double *mismatch, double *gradient);
 /* Time kernel classes from the next solve on (1), or no longer (0). */
 rb_status rb_claire_set_profile(rb_claire *c, int profile);
-/* Make the iterate NaN: what is not solved anew must show. */
+/* Make the velocity NaN: what is not solved anew must show. */
 rb_status rb_claire_forget(rb_claire *c);
 /* Use this velocity as if solved for. */
 rb_status rb_claire_set_velocity(rb_claire *c, const float *velocity);

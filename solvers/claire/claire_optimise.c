@@ -26,6 +26,12 @@ static PetscErrorCode hessian_product(Mat h, Vec x, Vec y) {
   PetscCall(MatShellGetContext(h, &c));
   return rb_petsc_code(rb_claire_hessian(c, rb_vec_read(x), rb_vec_data(y)));
 }
+/* NLS shifts a Hessian that CG found indefinite, by 1e-4 at least and without taking it back: absolute amounts that hd makes
+ * enormous. Gauss-Newton's is positive; what CG has when it stops early serves as the direction. */
+static PetscErrorCode no_shift(Mat h, PetscScalar a) {
+  (void)h, (void)a;
+  return 0;
+}
 static PetscErrorCode precondition(PC pc, Vec r, Vec z) {
   rb_claire *c;
   PetscCall(PCShellGetContext(pc, &c));
@@ -81,6 +87,8 @@ rb_status rb_claire_optimiser_create(rb_claire *c) {
   TaoLineSearch search;
   RB_PETSC(MatCreateShell(PETSC_COMM_SELF, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, c, &c->hessian));
   RB_PETSC(MatShellSetOperation(c->hessian, MATOP_MULT, (void (*)(void))hessian_product));
+  RB_PETSC(MatShellSetManageScalingShifts(c->hessian)); /* ours, not the shell's */
+  RB_PETSC(MatShellSetOperation(c->hessian, MATOP_SHIFT, (void (*)(void))no_shift));
   RB_PETSC(TaoCreate(PETSC_COMM_SELF, &c->tao));
   RB_PETSC(TaoSetType(c->tao, TAONLS));
   RB_PETSC(TaoSetSolution(c->tao, c->x));
@@ -150,7 +158,8 @@ static rb_status solve_level(rb_claire *c, double beta, double tolerance) {
                    : reason == TAO_DIVERGED_MAXITS ? RB_CLAIRE_ITERATION_LIMIT
                    : reason == TAO_DIVERGED_LS_FAILURE ? RB_CLAIRE_LINE_SEARCH
                    : reason == TAO_CONVERGED_STEPTOL ? RB_CLAIRE_STALLED
-                                                     : RB_CLAIRE_CONVERGED;
+                   : reason > 0 ? RB_CLAIRE_CONVERGED
+                                : RB_CLAIRE_STALLED;
   RB_CHECK(reason != TAO_DIVERGED_NAN, RB_EINVALID, "objective or gradient became NaN at beta = %g", beta);
 done:
   return st;
@@ -162,6 +171,7 @@ rb_status rb_claire_optimise(rb_claire *c) {
   c->level_index = 0;
   c->forcing = 0;
   RB_TRY(reference_point(c));
+  RB_TRY(rb_profile_start(c->backend, c->options.profile)); /* what the levels take, as their time */
   c->started = now();
   if (c->gradient0 == 0) { /* equal images: v = 0 is the answer */
     set_level(c, o->beta);
@@ -180,15 +190,17 @@ done:
 
 rb_status rb_claire_solve(rb_claire *c, rb_claire_hook hook, void *context, rb_claire_result *out) {
   rb_status st = RB_OK;
+  double objective;
   *out = (rb_claire_result){0};
   c->result = out;
   c->hook = hook, c->hook_context = context;
-  RB_TRY(rb_profile_start(c->backend, c->options.profile));
   RB_TRY(rb_claire_optimise(c));
   RB_TRY(rb_profile_stop(c->backend, &out->profile));
   /* a line search that failed left another velocity in the plans */
-  if (out->end == RB_CLAIRE_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &out->objective, NULL));
+  c->result = NULL;
+  if (out->end == RB_CLAIRE_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
 done:
+  rb_profile_abandon();
   c->result = NULL;
   return st;
 }
@@ -201,6 +213,7 @@ rb_status rb_claire_set_profile(rb_claire *c, int profile) {
 rb_status rb_claire_forget(rb_claire *c) {
   rb_status st = RB_OK;
   RB_PETSC(VecSet(c->x, NAN));
+  c->is_zero = 0;
   RB_TRY(c->backend->fill(c->v, 0xFF, 3 * (size_t)c->n * rb_dtype_size(c->config.dtype)));
 done:
   return st;

@@ -41,6 +41,19 @@ static PetscErrorCode duplicate(Vec v, Vec *out) {
   PetscCall(VecSetType(*out, "regbench"));
   return 0;
 }
+/* All or none: PETSc's own leaves garbage behind when memory ends in between, and frees it later. */
+static PetscErrorCode duplicate_several(Vec v, PetscInt count, Vec **out) {
+  PetscCall(PetscCalloc1(count, out));
+  for (PetscInt i = 0; i < count; i++) {
+    PetscErrorCode code = duplicate(v, &(*out)[i]);
+    if (!code) continue;
+    for (PetscInt k = 0; k <= i; k++)
+      if ((*out)[k]) PetscCall(VecDestroy(&(*out)[k]));
+    PetscCall(PetscFree(*out));
+    return code;
+  }
+  return 0;
+}
 static PetscErrorCode getsize(Vec v, PetscInt *n) {
   *n = v->map->N;
   return 0;
@@ -105,7 +118,7 @@ static PetscErrorCode construct(Vec v) {
   *s = (store){.backend = next.backend, .dtype = next.dtype};
   v->data = s;
   *v->ops = (struct _VecOps){
-      .duplicate = duplicate, .duplicatevecs = VecDuplicateVecs_Default, .destroyvecs = VecDestroyVecs_Default, .destroy = destroy,
+      .duplicate = duplicate, .duplicatevecs = duplicate_several, .destroyvecs = VecDestroyVecs_Default, .destroy = destroy,
       .getsize = getsize, .getlocalsize = getsize, .set = set, .copy = copy, .scale = scale, .axpy = axpy, .aypx = aypx, .axpby = axpby,
       .waxpy = waxpy, .axpbypcz = axpbypcz, .maxpy = maxpy, .pointwisemult = pointwise_mult, .pointwisedivide = pointwise_divide,
       .dot = dot, .tdot = dot, .mdot = mdot, .mtdot = mdot, .norm = norm,

@@ -349,6 +349,28 @@ static void bad_images_are_refused(void **state) {
   assert_int_equal(rb_memory_live(RB_CPU), 0);
 }
 
+/* Memory that ends while PETSc makes its work vectors: an error and no crash. What a set-up of PETSc's had allocated when it
+ * failed PETSc keeps (it calls itself undefined after an error): at most NLS's six vectors. */
+static void memory_ends_inside_petsc(void **state) {
+  (void)state;
+  static rb_claire_result r;
+  rb_pair pair;
+  rb_claire_options o = rb_claire_defaults();
+  size_t before = rb_memory_live(RB_CPU);
+  for (int vectors = 0; vectors < 11; vectors++) {
+    rb_claire *c = phantom_problem("cpu-fd8-linear", o, 12, &pair);
+    rb_memory_limit(RB_CPU, rb_memory_live(RB_CPU) + (size_t)(vectors * 3 + 1) * 12 * 12 * 12 * sizeof(float));
+    rb_status st = rb_claire_solve(c, NULL, NULL, &r);
+    rb_memory_limit(RB_CPU, 0);
+    assert_int_equal(st, RB_ENOMEM);
+    rb_clear();
+    rb_claire_destroy(c);
+    rb_pair_free(&pair);
+    assert_true(rb_memory_live(RB_CPU) - before <= 6 * 3 * 12 * 12 * 12 * sizeof(float));
+    before = rb_memory_live(RB_CPU);
+  }
+}
+
 /* Equal images: nothing to do, and no division by the zero gradient. */
 static void equal_images_end_at_once(void **state) {
   (void)state;
@@ -399,7 +421,7 @@ int main(void) {
       cmocka_unit_test(determinant_agrees_with_the_map), cmocka_unit_test(recovers_a_known_deformation), cmocka_unit_test(incompressible_keeps_volume),
       cmocka_unit_test(float32_follows_float64),   cmocka_unit_test(coefficients_follow_velocities), cmocka_unit_test(gpu_follows_cpu),
       cmocka_unit_test(counts_are_table_1),        cmocka_unit_test(bad_images_are_refused),     cmocka_unit_test(equal_images_end_at_once),
-      cmocka_unit_test(memory_is_predicted),
+      cmocka_unit_test(memory_is_predicted), cmocka_unit_test(memory_ends_inside_petsc),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_krylov_close();
