@@ -47,7 +47,8 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   memset(out, 0, sizeof *out);
   out->stop = "most samples reached";
   /* steady: two successive warm-ups within 5 %, at most 20 of them or a second's worth */
-  for (out->warmups = 0; out->warmups < 20; out->warmups++) {
+  once = p->once;
+  for (out->warmups = 0; out->warmups < 20 && !(p->once > 1); out->warmups++) {
     RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted");
     RB_TRY(sample(w, state, b, &turn, 1, &once));
     spent += once;

@@ -10,6 +10,7 @@ typedef struct {
   double batch_under;  /* a sample repeats the run until it lasts this long, seconds */
   int few;             /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
   int warmups;         /* at least this many runs before the first sample */
+  double once;         /* seconds that the verified run took, 0 when unknown: one of more than 1 s was the warm-up */
 } rb_protocol;
 
 rb_protocol rb_protocol_of(rb_preset preset);

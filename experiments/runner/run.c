@@ -127,7 +127,9 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   RB_TRY(w->setup(c, b, rotations, &state));
   rb_progress_phase(&s->progress, "verify");
   RB_TRY(w->poison(state, 0));
+  RB_TRY(b->timer_start());
   RB_TRY(w->run(state, 0));
+  RB_TRY(b->timer_stop(&protocol.once));
   RB_TRY(b->sync());
   size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &first));
