@@ -5,22 +5,9 @@
 #include <float.h>
 #include <string.h>
 
-/* Declare every ops table, then list them. */
-#define RB_VARIANT(symbol, ...) extern const rb_interp_ops symbol;
-#define RB_VARIANT_CUDA(symbol, ...) extern const rb_interp_ops symbol;
-#include "kernels/interp/interp_variants.def"
-#undef RB_VARIANT
-#undef RB_VARIANT_CUDA
-
-#define RB_VARIANT(symbol, name, tag, backend, idea) {name, tag, idea, backend, &symbol},
-#ifdef RB_WITH_CUDA
-#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, &symbol},
-#else
-#define RB_VARIANT_CUDA(symbol, name, tag, idea) {name, tag, idea, RB_CUDA, NULL},
-#endif
-static const rb_variant variants[] = {
-#include "kernels/interp/interp_variants.def"
-};
+#define RB_FAMILY_OPS rb_interp_ops
+#define RB_FAMILY_DEF "kernels/interp/interp_variants.def"
+#include "kernels/base/variant_table.h"
 
 const rb_family rb_interp_family = {
     .name = "interp",
