@@ -3,7 +3,7 @@
  *   one pass   s^j = -dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt )   for all steps together,
  *   steps - 1  mt <- I[mt](X) + s^j,
  *   steps      l <- I[l](X) growth, the last one together with b = sum_j w_j l^j grad m^j.
- * 104 N floats of traffic at four steps where the separate kernels move about 330. Trilinear values are gathered in the
+ * FUSED_LAUNCH notes the passes over memory that each takes. Trilinear values are gathered in the
  * kernels themselves; a cubic basis is evaluated by the interp family before them. Memory: 7 steps + 5 fields more. */
 #include "kernels/base/profile.h"
 #include "kernels/cuda/cuda.cuh"
