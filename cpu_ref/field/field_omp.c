@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SUM_BLOCK = 4096, SUM_GROUP = 512 };
+enum { SUM_BLOCK = 4096, SUM_GROUP = 512, SERIAL = 16384 }; /* values that one thread handles faster than a team starts */
 
 #define REAL float
 #define SUFFIX(name) name##_f32
@@ -70,4 +70,4 @@ static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extreme
 }
 static void destroy(rb_field_plan *p) { free(p); }
 
-const rb_field_ops rb_field_omp = {supports, plan, fill, combine, multiply, divide, displace, dot, extremes, destroy};
+const rb_field_ops rb_field_omp = {supports, plan, fill, combine, multiply, divide, displace, dot, dot, extremes, destroy};

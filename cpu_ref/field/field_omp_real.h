@@ -2,48 +2,48 @@
  * z instead (times 0 is skipped by the branch outside the loop). */
 
 static void SUFFIX(fill)(int64_t n, REAL a, REAL *z) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
   for (int64_t i = 0; i < n; i++) z[i] = a;
 }
 
 static void SUFFIX(combine)(int64_t n, REAL a, const REAL *x, REAL b, const REAL *y, REAL c, REAL *z) {
   if (a != 0 && b != 0 && c != 0) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = a * x[i] + b * y[i] + c * z[i];
   } else if (a != 0 && b != 0) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = a * x[i] + b * y[i];
   } else if (a != 0 || b != 0) {
     const REAL *one = a != 0 ? x : y;
     const REAL s = a != 0 ? a : b;
     if (c != 0) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
       for (int64_t i = 0; i < n; i++) z[i] = s * one[i] + c * z[i];
     } else {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
       for (int64_t i = 0; i < n; i++) z[i] = s * one[i];
     }
   } else if (c != 0) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] *= c;
   } else {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = 0;
   }
 }
 
 static void SUFFIX(multiply)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL c, REAL *z) {
   if (c != 0) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = a * x[i] * y[i] + c * z[i];
   } else {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = a * x[i] * y[i];
   }
 }
 
 static void SUFFIX(divide)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL *z) {
-#pragma omp parallel for simd schedule(static)
+#pragma omp parallel for simd schedule(static) if (n > SERIAL)
   for (int64_t i = 0; i < n; i++) z[i] = a * x[i] / y[i];
 }
 
@@ -64,16 +64,18 @@ static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const 
 static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
   double total = 0;
   for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
+    const int64_t left = (n - group + SUM_BLOCK - 1) / SUM_BLOCK;
     double partial[SUM_GROUP] = {0};
-#pragma omp parallel for schedule(static)
-    for (int b = 0; b < SUM_GROUP; b++) {
+    const int blocks = (int)(left < SUM_GROUP ? left : SUM_GROUP);
+#pragma omp parallel for schedule(static) if (n > SERIAL)
+    for (int b = 0; b < blocks; b++) {
       const int64_t first = group + (int64_t)b * SUM_BLOCK, last = first + SUM_BLOCK < n ? first + SUM_BLOCK : n;
       double sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t i = first; i < last; i++) sum += (double)x[i] * (double)y[i];
       partial[b] = sum;
     }
-    for (int b = 0; b < SUM_GROUP; b++) total += partial[b];
+    for (int b = 0; b < blocks; b++) total += partial[b];
   }
   return total;
 }
@@ -81,9 +83,11 @@ static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
 static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
   rb_extremes e = {INFINITY, -INFINITY, 0};
   for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
+    const int64_t left = (n - group + SUM_BLOCK - 1) / SUM_BLOCK;
     rb_extremes partial[SUM_GROUP];
-#pragma omp parallel for schedule(static)
-    for (int b = 0; b < SUM_GROUP; b++) {
+    const int blocks = (int)(left < SUM_GROUP ? left : SUM_GROUP);
+#pragma omp parallel for schedule(static) if (n > SERIAL)
+    for (int b = 0; b < blocks; b++) {
       const int64_t first = group + (int64_t)b * SUM_BLOCK, last = first + SUM_BLOCK < n ? first + SUM_BLOCK : n;
       rb_extremes p = {INFINITY, -INFINITY, 0};
       for (int64_t i = first; i < last; i++) {
@@ -94,7 +98,7 @@ static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
       }
       partial[b] = p;
     }
-    for (int b = 0; b < SUM_GROUP; b++) {
+    for (int b = 0; b < blocks; b++) {
       e.sum += partial[b].sum;
       e.least = partial[b].least < e.least ? partial[b].least : e.least;
       e.greatest = partial[b].greatest > e.greatest ? partial[b].greatest : e.greatest;

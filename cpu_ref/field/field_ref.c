@@ -72,4 +72,4 @@ static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extreme
 }
 static void destroy(rb_field_plan *p) { free(p); }
 
-const rb_field_ops rb_field_ref = {supports, plan, fill, combine, multiply, divide, displace, dot, extremes, destroy};
+const rb_field_ops rb_field_ref = {supports, plan, fill, combine, multiply, divide, displace, dot, dot, extremes, destroy};

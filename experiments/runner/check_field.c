@@ -65,15 +65,21 @@ static rb_status sums_by(const rb_variant *v, rb_dtype t, int64_t n, const void 
   rb_field_plan *p = NULL;
   rb_field_desc d = {.count = n, .dtype = t};
   size_t bytes = (size_t)n * rb_dtype_size(t);
-  void *dx = NULL, *dy = NULL;
+  void *dx = NULL, *dy = NULL, *at = NULL;
+  double kept;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_field_create(v, &d, &p));
   RB_TRY(rb_to_backend(b, x, bytes, &dx));
   RB_TRY(rb_to_backend(b, y, bytes, &dy));
   RB_TRY(rb_field_dot(p, n, dx, dy, dot));
+  RB_TRY(rb_poisoned(b, sizeof kept, &at));
+  RB_TRY(rb_field_dot_kept(p, n, dx, dy, at));
+  RB_TRY(b->download(&kept, at, sizeof kept));
+  RB_CHECK(memcmp(&kept, dot, sizeof kept) == 0 || (isnan(kept) && isnan(*dot)), RB_EINVALID, "the kept sum is %g, the returned one %g", kept, *dot);
   RB_TRY(rb_field_extremes(p, n, dx, e));
 done:
   rb_field_destroy(p);
+  rb_release(b, at);
   rb_release(b, dy);
   rb_release(b, dx);
   return st;

@@ -3,6 +3,7 @@
 #include "experiments/runner/host_apply.h"
 #include "kernels/gausssum/gausssum.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,10 @@ typedef struct {
   void *q, *p, *alpha, *beta;
 } points;
 typedef struct {
-  void *hq, *hp, *fq, *fp, *sum;
+  void *hq, *hp, *fq, *fp, *sum, *hp_alone;
+  void *q_next, *p_next, *a_before, *b_before; /* zeros where the variant has no fused steps */
 } sums;
+static const double DT = 0.05;
 
 static size_t bytes_of(const rb_gausssum_desc *d) { return (size_t)(d->n * d->dim) * rb_dtype_size(d->dtype); }
 
@@ -29,10 +32,15 @@ static points make_points(const rb_gausssum_desc *d, double spread) {
 }
 static void drop_points(points in) { free(in.q), free(in.p), free(in.alpha), free(in.beta); }
 static sums room(const rb_gausssum_desc *d) {
-  sums s = {malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d)), malloc(bytes_of(d))};
+  sums s;
+  void **all = (void **)&s;
+  for (size_t i = 0; i < sizeof s / sizeof *all; i++) all[i] = malloc(bytes_of(d));
   return s;
 }
-static void drop_sums(sums s) { free(s.hq), free(s.hp), free(s.fq), free(s.fp), free(s.sum); }
+static void drop_sums(sums s) {
+  void **all = (void **)&s;
+  for (size_t i = 0; i < sizeof s / sizeof *all; i++) free(all[i]);
+}
 
 static rb_status by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, sums out) {
   rb_status st = RB_OK;
@@ -55,10 +63,42 @@ static rb_status by(const rb_variant *v, const rb_gausssum_desc *d, double sigma
   RB_TRY(b->download(out.fp, two, bytes_of(d)));
   RB_TRY(rb_gausssum_sum(p, sigma, d->n, alpha, q, m, one));
   RB_TRY(b->download(out.sum, one, bytes_of(d)));
+  RB_TRY(rb_gausssum_flow(p, sigma, q, m, NULL, two)); /* Hp alone, where a variant has a shorter way */
+  RB_TRY(b->download(out.hp_alone, two, bytes_of(d)));
+  memset(out.q_next, 0, bytes_of(d)), memset(out.p_next, 0, bytes_of(d)), memset(out.a_before, 0, bytes_of(d)), memset(out.b_before, 0, bytes_of(d));
+  if (rb_gausssum_steps(p)) {
+    RB_TRY(b->fill(one, 0xFF, bytes_of(d)));
+    RB_TRY(b->fill(two, 0xFF, bytes_of(d)));
+    RB_TRY(rb_gausssum_step(p, sigma, DT, q, m, NULL, one, two));
+    RB_TRY(b->download(out.q_next, one, bytes_of(d)));
+    RB_TRY(b->download(out.p_next, two, bytes_of(d)));
+    RB_TRY(rb_gausssum_step_back(p, sigma, DT, q, m, alpha, beta, one, two));
+    RB_TRY(b->download(out.a_before, one, bytes_of(d)));
+    RB_TRY(b->download(out.b_before, two, bytes_of(d)));
+  }
 done:
   rb_gausssum_destroy(p);
   if (b) rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m), rb_release(b, q);
   return st;
+}
+
+static int has_steps(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops)->step != NULL; }
+
+/* A fused step is the variant's own flow and an Euler step: equal to the rounding of one product and sum. */
+static void steps(rb_checker *c, const rb_gausssum_desc *d, points in, sums s) {
+  const void *from[] = {in.q, in.p, in.alpha, in.beta}, *rate[] = {s.hp, s.hq, s.fq, s.fp}, *to[] = {s.q_next, s.p_next, s.a_before, s.b_before};
+  static const char *const names[] = {"q", "p", "alpha", "beta"};
+  int64_t m = d->n * d->dim;
+  for (int k = 0; k < 4; k++) {
+    double worst = 0, largest = 0;
+    for (int64_t i = 0; i < m; i++) {
+      double want = rb_check_at(d->dtype, from[k], i) + (k == 1 ? -DT : DT) * rb_check_at(d->dtype, rate[k], i);
+      double off = fabs(rb_check_at(d->dtype, to[k], i) - want);
+      worst = off <= worst ? worst : off; /* keeps a NaN */
+      largest = fmax(largest, fabs(want));
+    }
+    rb_check_value(c, worst, 4 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * largest, "fused step of %s, n %lld dim %d", names[k], (long long)d->n, d->dim);
+  }
 }
 
 static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
@@ -66,14 +106,16 @@ static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigm
   sums mine = room(d), oracle = room(d);
   int64_t m = d->n * d->dim;
   if (rb_check_status(c, by(c->variant, d, sigma, in, mine), "sums") && rb_check_status(c, by(&rb_gausssum_family.variants[0], d, sigma, in, oracle), "oracle")) {
-    const void *a[] = {mine.hq, mine.hp, mine.fq, mine.fp, mine.sum}, *b[] = {oracle.hq, oracle.hp, oracle.fq, oracle.fp, oracle.sum};
-    static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum"};
+    const void *a[] = {mine.hq, mine.hp, mine.fq, mine.fp, mine.sum, mine.hp_alone};
+    const void *b[] = {oracle.hq, oracle.hp, oracle.fq, oracle.fp, oracle.sum, oracle.hp_alone};
+    static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum", "Hp alone"};
     /* largest terms: G d / sigma stays below 1 / sqrt(e), products of 3 momenta below 3 */
-    const double terms[] = {3 / sigma, 1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
-    for (int k = 0; k < 5; k++)
+    const double terms[] = {3 / sigma, 1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1, 1};
+    for (int k = 0; k < 6; k++)
       rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), rb_gausssum_tolerance(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
                      (long long)d->n, d->dim, sigma, rb_dtype_name(d->dtype));
   }
+  if (has_steps(c->variant)) steps(c, d, in, mine);
   drop_sums(oracle), drop_sums(mine), drop_points(in);
 }
 
@@ -126,7 +168,7 @@ static int supported(const rb_variant *v, const rb_gausssum_desc *d) {
 }
 
 void rb_check_gausssum(rb_checker *c) {
-  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000};
+  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000}, large[] = {6001, 16400}; /* where cuda/tiled takes other kernels */
   for (int t = RB_F32; t <= RB_F64; t++)
     for (int dim = 2; dim <= 3; dim++) {
       for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
@@ -134,6 +176,11 @@ void rb_check_gausssum(rb_checker *c) {
         if (!supported(c->variant, &d)) continue;
         against_oracle(c, &d, 0.7);
         against_oracle(c, &d, 2);
+      }
+      for (size_t k = 0; k < sizeof large / sizeof *large && c->variant->backend == RB_CUDA; k++) {
+        rb_gausssum_desc d = {.n = large[k], .dim = dim, .dtype = (rb_dtype)t};
+        if (large[k] > 10000 && (dim == 2 || !has_steps(c->variant))) continue; /* the serial oracle takes 20 s */
+        if (supported(c->variant, &d)) against_oracle(c, &d, 0.7);
       }
       rb_gausssum_desc d = {.n = 97, .dim = dim, .dtype = (rb_dtype)t};
       if (!supported(c->variant, &d)) continue;

@@ -35,6 +35,12 @@ typedef struct rb_backend {
   rb_status (*stamp_interval)(int from, int to, double *seconds);
   rb_status (*memory)(size_t *total, size_t *available);
   size_t (*cache_bytes)(void); /* last-level cache: rotation of buffers goes beyond twice this */
+  /* What is issued between begin and end is kept instead of run; replay issues it again as one piece. Nothing in between may
+   * wait for the device. NULL where it would gain nothing. `drop` takes NULL. */
+  rb_status (*record_begin)(void);
+  rb_status (*record_end)(void **recording);
+  rb_status (*replay)(void *recording);
+  void (*drop)(void *recording);
 } rb_backend;
 
 /* The backend, or RB_EDEVICE with the reason why it cannot be used here. */

@@ -98,9 +98,38 @@ done:
 }
 static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
 
+static rb_status cuda_record_begin(void) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+done:
+  return st;
+}
+static rb_status cuda_record_end(void **recording) {
+  rb_status st = RB_OK;
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec = NULL;
+  *recording = NULL;
+  RB_CUDA_TRY(cudaStreamEndCapture(stream, &graph));
+  RB_CUDA_TRY(cudaGraphInstantiate(&exec, graph, 0));
+  *recording = exec;
+done:
+  if (graph) cudaGraphDestroy(graph);
+  return st;
+}
+static rb_status cuda_replay(void *recording) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, stream));
+done:
+  return st;
+}
+static void cuda_drop(void *recording) {
+  if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
+}
+
 static const rb_backend backend = {
-    "cuda",          RB_CUDA,         cuda_alloc, cuda_release,        cuda_upload, cuda_download,    cuda_fill, cuda_sync,
-    cuda_timer_start, cuda_timer_stop, cuda_stamp, cuda_stamp_interval, cuda_memory, cuda_cache_bytes,
+    "cuda",           RB_CUDA,         cuda_alloc, cuda_release,        cuda_upload, cuda_download,    cuda_fill,         cuda_sync,
+    cuda_timer_start, cuda_timer_stop, cuda_stamp, cuda_stamp_interval, cuda_memory, cuda_cache_bytes, cuda_record_begin, cuda_record_end,
+    cuda_replay,      cuda_drop,
 };
 
 static rb_status open_device(void) {

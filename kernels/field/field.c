@@ -62,6 +62,9 @@ rb_status rb_field_displace(rb_field_plan *p, rb_grid g, const double a[3], cons
 rb_status rb_field_dot(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out) {
   DISPATCH(x == y ? 1 : 2, n, ops_of(p)->dot(p, n, x, y, out));
 }
+rb_status rb_field_dot_kept(rb_field_plan *p, int64_t n, const void *x, const void *y, double *kept) {
+  DISPATCH(x == y ? 1 : 2, n, ops_of(p)->dot_kept(p, n, x, y, kept));
+}
 rb_status rb_field_extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out) {
   DISPATCH(1, n, ops_of(p)->extremes(p, n, x, out));
 }

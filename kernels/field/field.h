@@ -45,6 +45,7 @@ typedef struct {
   rb_status (*divide)(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, void *z);
   rb_status (*displace)(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x);
   rb_status (*dot)(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out);
+  rb_status (*dot_kept)(rb_field_plan *p, int64_t n, const void *x, const void *y, double *kept);
   rb_status (*extremes)(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out);
   void (*destroy)(rb_field_plan *p);
 } rb_field_ops;
@@ -58,6 +59,8 @@ rb_status rb_field_divide(rb_field_plan *p, int64_t n, double a, const void *x, 
 /* w may be NULL: X = i + a v. v NULL too: the nodes themselves. */
 rb_status rb_field_displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x);
 rb_status rb_field_dot(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out);
+/* The same sum into backend memory, without waiting for it. */
+rb_status rb_field_dot_kept(rb_field_plan *p, int64_t n, const void *x, const void *y, double *kept);
 rb_status rb_field_extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out);
 void rb_field_destroy(rb_field_plan *p); /* takes NULL */
 

@@ -187,20 +187,21 @@ static __global__ void __launch_bounds__(THREADS) extremes_partial(int64_t n, co
   joined j = join_block(sum, least, greatest);
   if (threadIdx.x == 0) partial[blockIdx.x] = j.sum, partial[PARTIALS + blockIdx.x] = j.least, partial[2 * PARTIALS + blockIdx.x] = j.greatest;
 }
-static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, double *partial) {
+static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, const double *partial, double *out) {
   double sum = 0, least = INFINITY, greatest = -INFINITY;
   for (int i = threadIdx.x; i < blocks; i += THREADS) {
     sum += partial[i];
     if (all) least = fmin(least, partial[PARTIALS + i]), greatest = fmax(greatest, partial[2 * PARTIALS + i]);
   }
   joined j = join_block(sum, least, greatest);
-  double *out = partial + SUMS * PARTIALS;
-  if (threadIdx.x == 0) out[0] = j.sum, out[1] = j.least, out[2] = j.greatest;
+  if (threadIdx.x) return;
+  out[0] = j.sum;
+  if (all) out[1] = j.least, out[2] = j.greatest;
 }
 
 static rb_status collect(grid_plan *p, int blocks, int all) {
   rb_status st = RB_OK;
-  RB_LAUNCH(finish, 1, THREADS, 0, blocks, all, p->partial);
+  RB_LAUNCH(finish, 1, THREADS, 0, blocks, all, p->partial, p->partial + SUMS * PARTIALS);
   RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->partial + SUMS * PARTIALS, SUMS * sizeof(double), cudaMemcpyDeviceToHost, rb_cuda_stream()));
   RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
 done:
@@ -209,18 +210,34 @@ done:
 
 static int partial_blocks(int64_t work) { return work > (int64_t)PARTIALS * THREADS ? PARTIALS : work > 0 ? (int)rb_blocks(work, THREADS) : 1; }
 
+static rb_status dot_blocks(grid_plan *p, int64_t n, const void *x, const void *y, int *blocks) {
+  rb_status st = RB_OK;
+  int vector = n % 4 == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
+  int64_t work = vector ? n / 4 : n;
+  *blocks = partial_blocks(work);
+  if (vector)
+    RB_LAUNCH(dot_partial<4>, *blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
+  else
+    RB_LAUNCH(dot_partial<1>, *blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
+done:
+  return st;
+}
 static rb_status dot(rb_field_plan *head, int64_t n, const void *x, const void *y, double *out) {
   rb_status st = RB_OK;
   grid_plan *p = (grid_plan *)head;
-  int vector = n % 4 == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
-  int64_t work = vector ? n / 4 : n;
-  int blocks = partial_blocks(work);
-  if (vector)
-    RB_LAUNCH(dot_partial<4>, blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
-  else
-    RB_LAUNCH(dot_partial<1>, blocks, THREADS, 0, work, (const float *)x, (const float *)y, p->partial);
+  int blocks;
+  RB_TRY(dot_blocks(p, n, x, y, &blocks));
   RB_TRY(collect(p, blocks, 0));
   *out = p->host[0];
+done:
+  return st;
+}
+static rb_status dot_kept(rb_field_plan *head, int64_t n, const void *x, const void *y, double *kept) {
+  rb_status st = RB_OK;
+  grid_plan *p = (grid_plan *)head;
+  int blocks;
+  RB_TRY(dot_blocks(p, n, x, y, &blocks));
+  RB_LAUNCH(finish, 1, THREADS, 0, blocks, 0, p->partial, kept);
 done:
   return st;
 }
@@ -237,4 +254,4 @@ done:
   return st;
 }
 
-extern "C" const rb_field_ops rb_field_grid = {supports, plan, fill, combine, multiply, divide, displace, dot, extremes, destroy};
+extern "C" const rb_field_ops rb_field_grid = {supports, plan, fill, combine, multiply, divide, displace, dot, dot_kept, extremes, destroy};

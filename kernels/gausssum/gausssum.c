@@ -51,6 +51,18 @@ rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const v
   rb_status st = check_sigma(sigma);
   return st != RB_OK ? st : ops_of(p)->sum(p, sigma, nx, x, q, m, out);
 }
+int rb_gausssum_steps(const rb_gausssum_plan *p) { return ops_of(p)->step && ops_of(p)->step_back; }
+rb_status rb_gausssum_step(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next) {
+  rb_status st = check_sigma(sigma);
+  if (st == RB_OK && !rb_gausssum_steps(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no fused steps", p->variant->name);
+  return st != RB_OK ? st : ops_of(p)->step(p, sigma, dt, q, m, hp, q_next, m_next);
+}
+rb_status rb_gausssum_step_back(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta,
+                                void *alpha_before, void *beta_before) {
+  rb_status st = check_sigma(sigma);
+  if (st == RB_OK && !rb_gausssum_steps(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no fused steps", p->variant->name);
+  return st != RB_OK ? st : ops_of(p)->step_back(p, sigma, dt, q, m, alpha, beta, alpha_before, beta_before);
+}
 void rb_gausssum_destroy(rb_gausssum_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }

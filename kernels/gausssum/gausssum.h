@@ -43,6 +43,9 @@ typedef struct {
   rb_status (*flow)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp);
   rb_status (*backward)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
   rb_status (*sum)(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
+  rb_status (*step)(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next); /* may be NULL */
+  rb_status (*step_back)(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta, void *alpha_before,
+                         void *beta_before); /* may be NULL */
   void (*destroy)(rb_gausssum_plan *p);
 } rb_gausssum_ops;
 
@@ -52,6 +55,12 @@ rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, con
 rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
 /* x [dim][nx] -> out [dim][nx]. */
 rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
+/* One explicit Euler step in one pass, for variants that have it (rb_gausssum_steps): q_next = q + dt Hp, m_next = m - dt Hq; hp may be NULL.
+ * Back: alpha_before = alpha + dt fq, beta_before = beta + dt fp. Targets must not be what is read. */
+int rb_gausssum_steps(const rb_gausssum_plan *p);
+rb_status rb_gausssum_step(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next);
+rb_status rb_gausssum_step_back(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta,
+                                void *alpha_before, void *beta_before);
 void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 
 /* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow), 15 dim (backward). */

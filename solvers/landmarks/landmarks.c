@@ -8,18 +8,23 @@
 #include <string.h>
 #include <time.h>
 
+enum { HOST_UNKNOWNS = 30000 }; /* up to here the optimiser's vectors lie on the host: some 25 small operations an iteration */
+
 struct rb_landmarks {
   const rb_variant *variant;
-  const rb_backend *backend;
+  const rb_backend *backend, *vectors;
   rb_landmarks_options options;
   int64_t n, unknowns; /* points; dim n */
   int dim;
   double dt;
   rb_gausssum_plan *sums;
   rb_field_plan *field;
-  char *q, *p;                                /* [steps][dim][n]: the flow of the last evaluation */
-  void *target, *hq, *hp, *hp0, *alpha, *beta; /* [dim][n] */
-  Vec momentum, best;
+  char *q, *p;                                           /* [steps][dim][n]: the flow of the last evaluation, p(0) its argument */
+  void *target, *hq, *hp, *hp0, *alpha, *beta, *gradient; /* [dim][n] */
+  double *sums_kept;                                     /* on the backend: p0.Hp, |q(1) - target|^2 */
+  void *recording;                                       /* of one evaluation with its gradient, where the backend can replay */
+  int evaluated;
+  Vec momentum, best; /* on the backend, or on the host where a GPU's latency costs more than the arithmetic */
   Tao tao;
   double best_objective;
   double scale; /* TAO sees scale E: its first step, along minus the gradient, then has the length E / |g| */
@@ -30,10 +35,14 @@ struct rb_landmarks {
 };
 
 static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", RB_F64};
+static const rb_landmarks_config gpu_cublas = {"cuda/cublas", RB_F32}, gpu_shared = {"cuda/shared-reduction", RB_F32}, gpu = {"cuda/tiled", RB_F32};
 static const rb_variant variants[] = {
     {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit", RB_CPU, &cpu_naive},
     {"cpu", "", "float32, all cores", RB_CPU, &cpu},
     {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
+    {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones", RB_CUDA, &gpu_cublas},
+    {"gpu-shared", "GPU", "float32, the paper's design: binary reduction in shared memory", RB_CUDA, &gpu_shared},
+    {"gpu", "", "float32, ours: an Euler step a kernel, an evaluation a CUDA graph", RB_CUDA, &gpu},
 };
 const rb_family rb_landmarks_family = {
     .name = "landmarks",
@@ -60,25 +69,25 @@ const char *rb_landmarks_end_name(rb_landmarks_end e) {
 
 /* ---- between host doubles and the backend's type -------------------------------------------------------- */
 
-static rb_status upload(const rb_landmarks *s, const double *host, int64_t count, void *to) {
+static rb_status upload(const rb_landmarks *s, const rb_backend *b, const double *host, int64_t count, void *to) {
   rb_status st = RB_OK;
   float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return s->backend->upload(to, host, (size_t)count * sizeof *host);
+  if (s->options.dtype == RB_F64) return b->upload(to, host, (size_t)count * sizeof *host);
   narrow = malloc((size_t)count * sizeof *narrow);
   RB_CHECK(narrow, RB_ENOMEM, "host memory");
   for (int64_t i = 0; i < count; i++) narrow[i] = (float)host[i];
-  RB_TRY(s->backend->upload(to, narrow, (size_t)count * sizeof *narrow));
+  RB_TRY(b->upload(to, narrow, (size_t)count * sizeof *narrow));
 done:
   free(narrow);
   return st;
 }
-static rb_status download(const rb_landmarks *s, const void *from, int64_t count, double *host) {
+static rb_status download(const rb_landmarks *s, const rb_backend *b, const void *from, int64_t count, double *host) {
   rb_status st = RB_OK;
   float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return s->backend->download(host, from, (size_t)count * sizeof *host);
+  if (s->options.dtype == RB_F64) return b->download(host, from, (size_t)count * sizeof *host);
   narrow = malloc((size_t)count * sizeof *narrow);
   RB_CHECK(narrow, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(narrow, from, (size_t)count * sizeof *narrow));
+  RB_TRY(b->download(narrow, from, (size_t)count * sizeof *narrow));
   for (int64_t i = 0; i < count; i++) host[i] = (double)narrow[i];
 done:
   free(narrow);
@@ -87,45 +96,98 @@ done:
 
 /* ---- objective and gradient ----------------------------------------------------------------------------- */
 
-/* Flow from q(0) and the given momentum; Hp(q0, p0) stays in hp0. */
-static rb_status shoot(rb_landmarks *s, const void *momentum, double *kinetic) {
+/* Flow from q(0), p(0); Hp(q0, p0) stays in hp0. */
+static rb_status shoot(rb_landmarks *s) {
   rb_status st = RB_OK;
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, momentum, 0, NULL, 0, at(s, s->p, 0)));
   for (int t = 0; t + 1 < s->options.steps; t++) {
     void *hp = t == 0 ? s->hp0 : s->hp;
+    if (rb_gausssum_steps(s->sums)) {
+      RB_TRY(rb_gausssum_step(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), t == 0 ? hp : NULL, at(s, s->q, t + 1), at(s, s->p, t + 1)));
+      continue;
+    }
     RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
   }
-  RB_TRY(rb_field_dot(s->field, s->unknowns, momentum, s->hp0, kinetic));
-  *kinetic /= 2;
 done:
   return st;
+}
+
+static void swap(void **a, void **b) {
+  void *t = *a;
+  *a = *b, *b = t;
 }
 
 /* alpha, beta: derivatives of the loss by q, p at a time point, from the last to the first. */
-static rb_status propagate_back(rb_landmarks *s, void *gradient) {
+static rb_status propagate_back(rb_landmarks *s) {
   rb_status st = RB_OK;
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, s->alpha));
-  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta));
+  void *alpha = s->alpha, *beta = s->beta, *fq = s->hq, *fp = s->hp;
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, alpha));
+  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, beta));
   for (int t = s->options.steps - 2; t >= 0; t--) {
-    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta, s->hq, s->hp));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hp, 0, NULL, 1, s->beta));
+    if (rb_gausssum_steps(s->sums)) {
+      RB_TRY(rb_gausssum_step_back(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
+      swap(&alpha, &fq), swap(&beta, &fp);
+      continue;
+    }
+    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fq, 0, NULL, 1, alpha));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fp, 0, NULL, 1, beta));
   }
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->beta, 1, s->hp0, 0, gradient));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, beta, 1, s->hp0, 0, s->gradient));
 done:
   return st;
 }
 
-static rb_status objective(rb_landmarks *s, const void *momentum, double *value, double *kinetic, void *gradient) {
+/* Everything between the momentum in p(0) and the sums and the gradient, without waiting for the device. */
+static rb_status issue(rb_landmarks *s, int with_gradient) {
   rb_status st = RB_OK;
-  double square;
-  RB_TRY(shoot(s, momentum, kinetic));
+  RB_TRY(shoot(s));
+  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, &s->sums_kept[0]));
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->alpha));
-  RB_TRY(rb_field_dot(s->field, s->unknowns, s->alpha, s->alpha, &square));
-  *value = *kinetic + s->options.lambda * square;
-  if (gradient) RB_TRY(propagate_back(s, gradient));
+  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->alpha, s->alpha, &s->sums_kept[1]));
+  if (with_gradient) RB_TRY(propagate_back(s));
+done:
+  return st;
+}
+
+/* The first evaluation is issued as it is (libraries set up what they need), the second recorded, the others replayed. */
+static rb_status evaluate(rb_landmarks *s, int with_gradient) {
+  rb_status st = RB_OK;
+  void *recording = NULL;
+  if (!with_gradient || !s->backend->record_begin || s->evaluated++ == 0) return issue(s, with_gradient);
+  if (!s->recording) {
+    RB_TRY(s->backend->record_begin());
+    rb_status issued = issue(s, 1);
+    st = s->backend->record_end(&recording);
+    if (issued != RB_OK) st = issued;
+    RB_TRY(st);
+    s->recording = recording;
+    recording = NULL;
+  }
+  RB_TRY(s->backend->replay(s->recording));
+done:
+  if (recording) s->backend->drop(recording);
+  return st;
+}
+
+/* At the momentum of x; the gradient goes to g, which may be NULL. */
+static rb_status objective(rb_landmarks *s, Vec x, double *value, double *kinetic, Vec g) {
+  rb_status st = RB_OK;
+  double sums[2];
+  const size_t one = (size_t)s->unknowns * value_size(s);
+  if (s->vectors == s->backend)
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, NULL, 0, at(s, s->p, 0)));
+  else
+    RB_TRY(s->backend->upload(at(s, s->p, 0), rb_vec_read(x), one));
+  RB_TRY(evaluate(s, g != NULL));
+  RB_TRY(s->backend->download(sums, s->sums_kept, sizeof sums));
+  *kinetic = sums[0] / 2;
+  *value = *kinetic + s->options.lambda * sums[1];
+  if (g && s->vectors == s->backend)
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->gradient, 0, NULL, 0, rb_vec_data(g)));
+  else if (g)
+    RB_TRY(s->backend->download(rb_vec_data(g), s->gradient, one));
 done:
   return st;
 }
@@ -136,7 +198,7 @@ static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   rb_landmarks *s = context;
   double kinetic;
   (void)tao;
-  PetscCall(rb_petsc_code(objective(s, rb_vec_read(x), f, &kinetic, rb_vec_data(g))));
+  PetscCall(rb_petsc_code(objective(s, x, f, &kinetic, g)));
   rb_landmarks_row row = {s->result->evaluations++, *f, kinetic, now() - s->started};
   if (s->result->rows < RB_LANDMARKS_ROWS) s->result->table[s->result->rows++] = row;
   if (*f < s->best_objective) {
@@ -145,8 +207,8 @@ static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   }
   if (s->hook) s->hook(s->hook_context, &row);
   if (s->scale == 0) { /* the first evaluation sets it */
-    double square;
-    PetscCall(rb_petsc_code(rb_field_dot(s->field, s->unknowns, rb_vec_read(g), rb_vec_read(g), &square)));
+    PetscScalar square;
+    PetscCall(VecDot(g, g, &square));
     s->scale = square > 0 ? *f / square : 1;
   }
   *f *= s->scale;
@@ -170,7 +232,7 @@ static rb_status create_optimiser(rb_landmarks *s) {
   rb_status st = RB_OK;
   RB_TRY(rb_krylov_options("-tao_lmvm_mat_lmvm_scale_type scalar")); /* PETSc's default scaling reaches for a host array */
   RB_TRY(rb_krylov_options(s->options.petsc));
-  RB_TRY(rb_vec_create(s->backend, s->options.dtype, s->unknowns, &s->momentum));
+  RB_TRY(rb_vec_create(s->vectors, s->options.dtype, s->unknowns, &s->momentum));
   RB_PETSC(VecDuplicate(s->momentum, &s->best));
   RB_PETSC(VecSet(s->momentum, 0));
   RB_PETSC(VecSet(s->best, 0));
@@ -211,14 +273,16 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
   size_t one = (size_t)s->unknowns * value_size(s);
   RB_TRY(rb_variant_available(gausssum));
   RB_TRY(rb_backend_get(gausssum->backend, &s->backend));
+  RB_TRY(rb_backend_get(s->unknowns > HOST_UNKNOWNS ? gausssum->backend : RB_CPU, &s->vectors));
   RB_TRY(rb_gausssum_create(gausssum, &d, &s->sums));
   RB_TRY(rb_field_create(rb_field_variant(gausssum->backend), &f, &s->field));
   RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->q));
   RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->p));
-  void **arrays[] = {&s->target, &s->hq, &s->hp, &s->hp0, &s->alpha, &s->beta};
+  void **arrays[] = {&s->target, &s->hq, &s->hp, &s->hp0, &s->alpha, &s->beta, &s->gradient};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) RB_TRY(rb_alloc(s->backend, one, arrays[i]));
-  RB_TRY(upload(s, template_points, s->unknowns, s->q));
-  RB_TRY(upload(s, target, s->unknowns, s->target));
+  RB_TRY(rb_alloc(s->backend, 2 * sizeof *s->sums_kept, (void **)&s->sums_kept));
+  RB_TRY(upload(s, s->backend, template_points, s->unknowns, s->q));
+  RB_TRY(upload(s, s->backend, target, s->unknowns, s->target));
   RB_TRY(create_optimiser(s));
   *out = s;
   s = NULL;
@@ -234,7 +298,8 @@ void rb_landmarks_destroy(rb_landmarks *s) {
   if (s->momentum) VecDestroy(&s->momentum);
   rb_gausssum_destroy(s->sums);
   rb_field_destroy(s->field);
-  void *arrays[] = {s->q, s->p, s->target, s->hq, s->hp, s->hp0, s->alpha, s->beta};
+  if (s->recording) s->backend->drop(s->recording);
+  void *arrays[] = {s->q, s->p, s->target, s->hq, s->hp, s->hp0, s->alpha, s->beta, s->gradient, s->sums_kept};
   for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
   free(s);
 }
@@ -245,8 +310,8 @@ static rb_status distances(rb_landmarks *s, int t, double *average, double *grea
   double *q = malloc((size_t)s->unknowns * sizeof *q), *target = malloc((size_t)s->unknowns * sizeof *target);
   *average = *greatest = 0;
   RB_CHECK(q && target, RB_ENOMEM, "host memory");
-  RB_TRY(download(s, at(s, s->q, t), s->unknowns, q));
-  RB_TRY(download(s, s->target, s->unknowns, target));
+  RB_TRY(download(s, s->backend, at(s, s->q, t), s->unknowns, q));
+  RB_TRY(download(s, s->backend, s->target, s->unknowns, target));
   for (int64_t i = 0; i < s->n; i++) {
     double r2 = 0;
     for (int c = 0; c < s->dim; c++) r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
@@ -255,6 +320,25 @@ static rb_status distances(rb_landmarks *s, int t, double *average, double *grea
   }
 done:
   free(target), free(q);
+  return st;
+}
+
+/* p0 = (target - template) / T, as the authors' program; 0 where points lie so densely that this misses by more than staying. */
+static rb_status start(rb_landmarks *s) {
+  rb_status st = RB_OK;
+  double value, kinetic, still;
+  const double share = 1.0 / s->options.steps;
+  if (s->vectors == s->backend) {
+    RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, at(s, s->q, 0), 0, rb_vec_data(s->momentum)));
+  } else {
+    RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, at(s, s->q, 0), 0, s->gradient));
+    RB_TRY(s->backend->download(rb_vec_data(s->momentum), s->gradient, (size_t)s->unknowns * value_size(s)));
+  }
+  RB_TRY(objective(s, s->momentum, &value, &kinetic, NULL));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, 0), -1, s->target, 0, s->alpha));
+  RB_TRY(rb_field_dot(s->field, s->unknowns, s->alpha, s->alpha, &still));
+  if (!(value < s->options.lambda * still)) RB_PETSC(VecSet(s->momentum, 0));
+done:
   return st;
 }
 
@@ -267,9 +351,9 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
   s->best_objective = INFINITY;
   s->scale = 0;
   RB_TRY(distances(s, 0, &out->average_before, &out->greatest_before));
-  RB_PETSC(VecSet(s->momentum, 0));
   RB_TRY(s->backend->sync());
   s->started = now();
+  RB_TRY(start(s));
   RB_PETSC(TaoSolve(s->tao));
   RB_TRY(s->backend->sync());
   out->seconds = now() - s->started;
@@ -281,7 +365,7 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
              : reason > 0 ? RB_LANDMARKS_CONVERGED
                           : RB_LANDMARKS_EVALUATIONS;
   RB_CHECK(isfinite(s->best_objective), RB_EINVALID, "the objective was never finite");
-  RB_TRY(objective(s, rb_vec_read(s->best), &out->objective, &out->kinetic, NULL)); /* the plans hold the best flow again */
+  RB_TRY(objective(s, s->best, &out->objective, &out->kinetic, NULL)); /* the plans hold the best flow again */
   RB_TRY(distances(s, s->options.steps - 1, &out->average_after, &out->greatest_after));
 done:
   s->result = NULL;
@@ -293,9 +377,9 @@ rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double 
   double kinetic;
   Vec g = NULL;
   RB_PETSC(VecDuplicate(s->best, &g));
-  RB_TRY(upload(s, momentum, s->unknowns, rb_vec_data(s->best)));
-  RB_TRY(objective(s, rb_vec_read(s->best), value, &kinetic, rb_vec_data(g)));
-  if (gradient) RB_TRY(download(s, rb_vec_read(g), s->unknowns, gradient));
+  RB_TRY(upload(s, s->vectors, momentum, s->unknowns, rb_vec_data(s->best)));
+  RB_TRY(objective(s, s->best, value, &kinetic, gradient ? g : NULL));
+  if (gradient) RB_TRY(download(s, s->vectors, rb_vec_read(g), s->unknowns, gradient));
 done:
   if (g) VecDestroy(&g);
   return st;
@@ -303,13 +387,13 @@ done:
 
 /* ---- results -------------------------------------------------------------------------------------------- */
 
-rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return download(s, rb_vec_read(s->best), s->unknowns, p0); }
+rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return download(s, s->vectors, rb_vec_read(s->best), s->unknowns, p0); }
 
 rb_status rb_landmarks_at(rb_landmarks *s, int t, double *q, double *p) {
   rb_status st = RB_OK;
   RB_CHECK(t >= 0 && t < s->options.steps, RB_EINVAL, "time point %d of %d", t, s->options.steps);
-  if (q) RB_TRY(download(s, at(s, s->q, t), s->unknowns, q));
-  if (p) RB_TRY(download(s, at(s, s->p, t), s->unknowns, p));
+  if (q) RB_TRY(download(s, s->backend, at(s, s->q, t), s->unknowns, q));
+  if (p) RB_TRY(download(s, s->backend, at(s, s->p, t), s->unknowns, p));
 done:
   return st;
 }
@@ -335,12 +419,12 @@ rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x) {
   RB_TRY(rb_field_create(rb_field_variant(s->backend->kind), &f, &field));
   RB_TRY(rb_alloc(s->backend, bytes, &points));
   RB_TRY(rb_alloc(s->backend, bytes, &moved));
-  RB_TRY(upload(s, x, nx * s->dim, points));
+  RB_TRY(upload(s, s->backend, x, nx * s->dim, points));
   for (int t = 0; t + 1 < s->options.steps; t++) {
     RB_TRY(rb_gausssum_sum(s->sums, s->options.sigma, nx, points, at(s, s->q, t), at(s, s->p, t), moved));
     RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, NULL, 1, points));
   }
-  RB_TRY(download(s, points, nx * s->dim, x));
+  RB_TRY(download(s, s->backend, points, nx * s->dim, x));
 done:
   rb_release(s->backend, moved);
   rb_release(s->backend, points);

@@ -3,6 +3,7 @@
  *   minimise over p0   E = H(q0, p0) + lambda sum_i |q_i(1) - target_i|^2,
  *   q' = dH/dp, p' = -dH/dq by explicit Euler over T time points, dt = 1/(T - 1),   H = 1/2 p' K(q) p
  *
+ * (the authors' program weighs by lambda / 2: its objectives are those of half the lambda here)
  * with the Gaussian kernel of the family gausssum. The gradient is that of the discrete flow, by back-propagation through
  * its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method on vectors in the backend's memory; the paper used
  * VNL's. Sources: shooting2018 sections 2.1 and 2.2; the 1/2 and dt are its reference implementation's. */
@@ -53,7 +54,8 @@ typedef struct rb_landmarks rb_landmarks;
 /* template_points, target [dim][n], host. RB_EINVAL for options out of range. */
 rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
                               const double *target, rb_landmarks **out);
-/* From p0 = 0. Ending without convergence is RB_OK; the best momentum seen is kept. */
+/* From p0 = (target - template) / T as the authors' program, or from 0 where that is better. Ending without convergence is
+ * RB_OK; the best momentum seen is kept. */
 rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *context, rb_landmarks_result *out);
 /* E and its gradient [dim][n] (may be NULL) at a momentum of the host. */
 rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double *objective, double *gradient);

@@ -1,0 +1,181 @@
+/* What one pair of points adds to the sums of the family, for every CUDA variant; float32.
+ *
+ * An op holds the values that it reads of a point (IN: q, p, alpha, beta as it needs them), the sums that it keeps (OUT) and
+ * two ways of adding a pair: to point i alone, or to both. Points beyond the last are all zeros: they add nothing,
+ * because every term has a factor p or alpha. */
+#ifndef RB_GAUSSSUM_PAIRS_CUH
+#define RB_GAUSSSUM_PAIRS_CUH
+
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/gausssum/gausssum.h"
+
+/* G = 2^(f r^2), f = -log2(e) / (2 sigma^2); s = 1 / sigma^2 */
+struct kernel_width {
+  float f, s;
+};
+static inline kernel_width width_of(double sigma) {
+  kernel_width k = {(float)(-1.44269504088896340736 / (2 * sigma * sigma)), (float)(1 / (sigma * sigma))};
+  return k;
+}
+
+/* One special-function instruction; what is below 2^-126 becomes 0. */
+static __device__ __forceinline__ float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+template <int D>
+static __device__ __forceinline__ float gauss(kernel_width k, const float *a, const float *b, float (&d)[D]) {
+  float r2 = 0;
+#pragma unroll
+  for (int c = 0; c < D; c++) {
+    d[c] = a[c] - b[c];
+    r2 = c == 0 ? d[c] * d[c] : fmaf(d[c], d[c], r2);
+  }
+  return exp2_fast(k.f * r2);
+}
+template <int D>
+static __device__ __forceinline__ float product(const float *a, const float *b) {
+  float sum = a[0] * b[0];
+#pragma unroll
+  for (int c = 1; c < D; c++) sum = fmaf(a[c], b[c], sum);
+  return sum;
+}
+
+/* out_i = sum_j G p_j.  In: q, p. */
+template <int D>
+struct vector_sum {
+  enum { IN = 2 * D, OUT = D };
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
+    float d[D], g = gauss<D>(k, a, b, d);
+#pragma unroll
+    for (int c = 0; c < D; c++) sum[c] = fmaf(g, b[D + c], sum[c]);
+  }
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+    float d[D], g = gauss<D>(k, a, b, d);
+#pragma unroll
+    for (int c = 0; c < D; c++) sum[c] = fmaf(g, b[D + c], sum[c]), other[c] = fmaf(g, a[D + c], other[c]);
+  }
+};
+
+/* (sum (p_i.p_j) G d, sum G p_j).  In: q, p. */
+template <int D>
+struct hamiltonian_flow {
+  enum { IN = 2 * D, OUT = 2 * D };
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
+    float d[D], g = gauss<D>(k, a, b, d), gp = g * product<D>(a + D, b + D);
+#pragma unroll
+    for (int c = 0; c < D; c++) sum[c] = fmaf(gp, d[c], sum[c]), sum[D + c] = fmaf(g, b[D + c], sum[D + c]);
+  }
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+    float d[D], g = gauss<D>(k, a, b, d), gp = g * product<D>(a + D, b + D);
+#pragma unroll
+    for (int c = 0; c < D; c++) {
+      sum[c] = fmaf(gp, d[c], sum[c]), other[c] = fmaf(-gp, d[c], other[c]);
+      sum[D + c] = fmaf(g, b[D + c], sum[D + c]), other[D + c] = fmaf(g, a[D + c], other[D + c]);
+    }
+  }
+};
+
+/* (sum G {(p_i.p_j) (b_ij - s d (d.b_ij)) - d (alpha_i.p_j + alpha_j.p_i)}, sum G {alpha_j + s (d.b_ij) p_j}).
+ * In: q, p, alpha, beta. */
+template <int D>
+struct backward_products {
+  enum { IN = 4 * D, OUT = 2 * D };
+  struct terms {
+    float d[D], e[D], g, gp, gw, gd;
+  };
+  static __device__ __forceinline__ terms of(kernel_width k, const float (&a)[IN], const float (&b)[IN]) {
+    terms t;
+    t.g = gauss<D>(k, a, b, t.d);
+#pragma unroll
+    for (int c = 0; c < D; c++) t.e[c] = a[3 * D + c] - b[3 * D + c];
+    float de = k.s * product<D>(t.d, t.e), pp = product<D>(a + D, b + D), w = fmaf(pp, de, 0.0f);
+#pragma unroll
+    for (int c = 0; c < D; c++) w = fmaf(a[2 * D + c], b[D + c], w), w = fmaf(b[2 * D + c], a[D + c], w);
+    t.gp = t.g * pp, t.gw = t.g * w, t.gd = t.g * de;
+    return t;
+  }
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
+    const terms t = of(k, a, b);
+#pragma unroll
+    for (int c = 0; c < D; c++) {
+      sum[c] = fmaf(t.gp, t.e[c], sum[c]), sum[c] = fmaf(-t.gw, t.d[c], sum[c]);
+      sum[D + c] = fmaf(t.g, b[2 * D + c], sum[D + c]), sum[D + c] = fmaf(t.gd, b[D + c], sum[D + c]);
+    }
+  }
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+    const terms t = of(k, a, b);
+#pragma unroll
+    for (int c = 0; c < D; c++) {
+      const float force = fmaf(t.gp, t.e[c], -t.gw * t.d[c]);
+      sum[c] += force, other[c] -= force;
+      sum[D + c] = fmaf(t.g, b[2 * D + c], sum[D + c]), sum[D + c] = fmaf(t.gd, b[D + c], sum[D + c]);
+      other[D + c] = fmaf(t.g, a[2 * D + c], other[D + c]), other[D + c] = fmaf(t.gd, a[D + c], other[D + c]);
+    }
+  }
+};
+
+/* Arrays [D][n] that an op reads: q, p, alpha, beta in this order. */
+struct point_arrays {
+  const float *array[4];
+};
+static inline point_arrays point_arrays_of(const void *q, const void *p, const void *alpha, const void *beta) {
+  point_arrays a = {{(const float *)q, (const float *)p, (const float *)alpha, (const float *)beta}};
+  return a;
+}
+template <int D, int IN>
+static __device__ __forceinline__ void load_point(const point_arrays &in, int n, int i, float (&value)[IN]) {
+#pragma unroll
+  for (int v = 0; v < IN; v++) value[v] = i < n ? __ldg(in.array[v / D] + (size_t)(v % D) * n + i) : 0.0f;
+}
+
+/* What becomes of the finished sums of a row: scaled and stored, or used for an explicit Euler step at once. Any target may
+ * be NULL. The first D sums times `scale` go to `first`, the others to `second`; a step adds dt times them to from -> to. */
+struct row_end {
+  float scale, dt_first, dt_second;
+  float *first, *second;
+  const float *from_first, *from_second;
+  float *to_first, *to_second;
+};
+template <int D>
+static __device__ __forceinline__ void finish_row(const row_end &e, int n, int i, int o, float sum) {
+  const size_t at = (size_t)(o % D) * n + i;
+  if (o < D) {
+    const float v = e.scale * sum;
+    if (e.first) e.first[at] = v;
+    if (e.to_first) e.to_first[at] = fmaf(e.dt_first, v, e.from_first[at]);
+  } else {
+    if (e.second) e.second[at] = sum;
+    if (e.to_second) e.to_second[at] = fmaf(e.dt_second, sum, e.from_second[at]);
+  }
+}
+
+static inline row_end end_sum(void *out) {
+  row_end e = {1, 0, 0, (float *)out, NULL, NULL, NULL, NULL, NULL};
+  return e;
+}
+static inline row_end end_flow(double sigma, void *hq, void *hp) {
+  row_end e = {-width_of(sigma).s, 0, 0, (float *)hq, (float *)hp, NULL, NULL, NULL, NULL};
+  return e;
+}
+/* p_next = p - dt Hq, q_next = q + dt Hp */
+static inline row_end end_step(double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next) {
+  row_end e = end_flow(sigma, NULL, hp);
+  e.dt_first = (float)-dt, e.from_first = (const float *)m, e.to_first = (float *)m_next;
+  e.dt_second = (float)dt, e.from_second = (const float *)q, e.to_second = (float *)q_next;
+  return e;
+}
+static inline row_end end_backward(double sigma, void *fq, void *fp) {
+  row_end e = {width_of(sigma).s, 0, 0, (float *)fq, (float *)fp, NULL, NULL, NULL, NULL};
+  return e;
+}
+static inline row_end end_step_back(double sigma, double dt, const void *alpha, const void *beta, void *alpha_before, void *beta_before) {
+  row_end e = end_backward(sigma, NULL, NULL);
+  e.dt_first = (float)dt, e.from_first = (const float *)alpha, e.to_first = (float *)alpha_before;
+  e.dt_second = (float)dt, e.from_second = (const float *)beta, e.to_second = (float *)beta_before;
+  return e;
+}
+
+#endif
