@@ -20,6 +20,7 @@ hash() { # of the contents and names of the files that exist among the arguments
       interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
       transport) parts="interp derivative spectral field transport" ;;
+      gausssum) shared="$shared experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
         shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c datasets/points.c" ;;
       claire) parts="interp derivative spectral field transport"

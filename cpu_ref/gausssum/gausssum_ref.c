@@ -35,20 +35,44 @@ static double gauss(const double x[3], const double y[3], double sigma, double d
   return exp(-dot(d, d) / (2 * sigma * sigma));
 }
 
+static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, int64_t i, double sum_q[3], double sum_p[3]) {
+  int64_t n = p->desc.n;
+  double qi[3], pi[3];
+  for (int c = 0; c < 3; c++) sum_q[c] = sum_p[c] = 0;
+  point(p, q, n, i, qi), point(p, m, n, i, pi);
+  for (int64_t j = 0; j < n; j++) {
+    double qj[3], pj[3], d[3];
+    point(p, q, n, j, qj), point(p, m, n, j, pj);
+    double g = gauss(qi, qj, sigma, d);
+    for (int c = 0; c < 3; c++) {
+      sum_p[c] += g * pj[c];
+      sum_q[c] -= dot(pi, pj) * g * d[c] / (sigma * sigma);
+    }
+  }
+}
+static void backward_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
+                         double sum_q[3], double sum_p[3]) {
+  int64_t n = p->desc.n;
+  double s2 = sigma * sigma, qi[3], pi[3], ai[3], bi[3];
+  for (int c = 0; c < 3; c++) sum_q[c] = sum_p[c] = 0;
+  point(p, q, n, i, qi), point(p, m, n, i, pi), point(p, alpha, n, i, ai), point(p, beta, n, i, bi);
+  for (int64_t j = 0; j < n; j++) {
+    double qj[3], pj[3], aj[3], bj[3], d[3], b[3];
+    point(p, q, n, j, qj), point(p, m, n, j, pj), point(p, alpha, n, j, aj), point(p, beta, n, j, bj);
+    double g = gauss(qi, qj, sigma, d);
+    for (int c = 0; c < 3; c++) b[c] = bi[c] - bj[c];
+    for (int c = 0; c < 3; c++) {
+      sum_p[c] += g * (aj[c] + pj[c] * dot(d, b) / s2);
+      sum_q[c] += g / s2 * (dot(pi, pj) * (b[c] - d[c] * dot(d, b) / s2) - d[c] * (dot(ai, pj) + dot(aj, pi)));
+    }
+  }
+}
+
 static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
   int64_t n = p->desc.n;
   for (int64_t i = 0; i < n; i++) {
-    double qi[3], pi[3], sum_q[3] = {0}, sum_p[3] = {0};
-    point(p, q, n, i, qi), point(p, m, n, i, pi);
-    for (int64_t j = 0; j < n; j++) {
-      double qj[3], pj[3], d[3];
-      point(p, q, n, j, qj), point(p, m, n, j, pj);
-      double g = gauss(qi, qj, sigma, d);
-      for (int c = 0; c < 3; c++) {
-        sum_p[c] += g * pj[c];
-        sum_q[c] -= dot(pi, pj) * g * d[c] / (sigma * sigma);
-      }
-    }
+    double sum_q[3], sum_p[3];
+    flow_row(p, sigma, q, m, i, sum_q, sum_p);
     for (int c = 0; c < p->desc.dim; c++) {
       if (hq) put(p, hq, c * n + i, sum_q[c]);
       if (hp) put(p, hp, c * n + i, sum_p[c]);
@@ -56,26 +80,23 @@ static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const vo
   }
   return RB_OK;
 }
-
 static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
   int64_t n = p->desc.n;
-  double s2 = sigma * sigma;
   for (int64_t i = 0; i < n; i++) {
-    double qi[3], pi[3], ai[3], bi[3], sum_q[3] = {0}, sum_p[3] = {0};
-    point(p, q, n, i, qi), point(p, m, n, i, pi), point(p, alpha, n, i, ai), point(p, beta, n, i, bi);
-    for (int64_t j = 0; j < n; j++) {
-      double qj[3], pj[3], aj[3], bj[3], d[3], b[3];
-      point(p, q, n, j, qj), point(p, m, n, j, pj), point(p, alpha, n, j, aj), point(p, beta, n, j, bj);
-      double g = gauss(qi, qj, sigma, d);
-      for (int c = 0; c < 3; c++) b[c] = bi[c] - bj[c];
-      for (int c = 0; c < 3; c++) {
-        sum_p[c] += g * (aj[c] + pj[c] * dot(d, b) / s2);
-        sum_q[c] += g / s2 * (dot(pi, pj) * (b[c] - d[c] * dot(d, b) / s2) - d[c] * (dot(ai, pj) + dot(aj, pi)));
-      }
-    }
+    double sum_q[3], sum_p[3];
+    backward_row(p, sigma, q, m, alpha, beta, i, sum_q, sum_p);
     for (int c = 0; c < p->desc.dim; c++) put(p, fq, c * n + i, sum_q[c]), put(p, fp, c * n + i, sum_p[c]);
   }
   return RB_OK;
+}
+
+void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
+                            double first[3], double second[3]) {
+  const rb_gausssum_plan p = {.desc = *d};
+  if (alpha)
+    backward_row(&p, sigma, q, m, alpha, beta, i, first, second);
+  else
+    flow_row(&p, sigma, q, m, i, first, second);
 }
 
 static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {

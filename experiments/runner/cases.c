@@ -87,6 +87,7 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
       RB_TRY(make_case(d, preset, &d->methods[m], p, c));
       int keep = (backend < 0 || c->variant->backend == (rb_backend_kind)backend) && passes("method", c->method->label, filters, filter_count);
       for (int a = 0; a < 3 && c->method->largest; a++) keep = keep && c->grid.n[a] <= (int64_t)*c->method->largest;
+      if (c->method->largest) keep = keep && atoll(rb_case_axis(c, "points", "0")) <= (long long)*c->method->largest;
       for (int a = 0; a < c->axes; a++) keep = keep && passes(c->axis[a], c->value[a], filters, filter_count);
       *count += keep;
     }

@@ -264,7 +264,7 @@ static int has_axis(const rb_descriptor *d, const char *name) {
   return 0;
 }
 
-static const char *const plot_kinds[] = {"roofline", "stacked", "scatter", "panels"};
+static const char *const plot_kinds[] = {"roofline", "stacked", "scatter", "panels", "trajectories", "animation"};
 
 static rb_status validate(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;

@@ -180,16 +180,20 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
                : strcmp(p->kind, "stacked") == 0 ? rb_plot_stacked(j, p, name, data, body)
                : strcmp(p->kind, "scatter") == 0 ? rb_plot_scatter(j, p, name, data, body)
                : strcmp(p->kind, "panels") == 0  ? rb_plot_panels_picture(j, name, data, body)
+               : strcmp(p->kind, "trajectories") == 0 ? rb_plot_trajectories(j, name, data, body)
+               : strcmp(p->kind, "animation") == 0    ? rb_plot_animation(j, name, data, body)
                                                  : lines_script(j, p, name, data, body);
   fclose(body);
   body = NULL;
-  int panels = p->panel && strcmp(p->kind, "scatter") != 0 ? 3 : strcmp(p->kind, "panels") == 0 ? 3 : 1;
+  int panels = p->panel && strcmp(p->kind, "scatter") != 0 ? 3 : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3 : 1;
   fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
   char title[512];
   snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", machine);
   quoted(script, title);
   fprintf(script, "\ncd '%s'\nload '%s'\n", folder, style);
-  for (int k = 0; k < 2; k++)
+  int moving = strcmp(p->kind, "animation") == 0, many = moving || strcmp(p->kind, "trajectories") == 0;
+  if (moving) fprintf(script, "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s", p->file, text);
+  for (int k = many ? 1 : 0; k < 2 && !moving; k++) /* thousands of points make a heavy SVG */
     fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s", k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
             panels > 1 ? 1500 : 960, 560, p->file, k ? "png" : "svg", text);
   fclose(data), data = NULL;

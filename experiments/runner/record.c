@@ -230,6 +230,7 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
     set_metric(metrics, name, 100 * m->value / copy_roof, "%", "100 rate / measured copy of the same backend");
   }
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
+  if (o->pairs > 0) set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
   if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
 }
 

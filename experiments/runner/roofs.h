@@ -8,6 +8,9 @@
 
 /* B/s of a plain copy on that backend; NaN where it cannot be measured. */
 double rb_copy_roof(rb_backend_kind kind);
+/* FLOP/s of multiply-adds in registers; exponentials a second (CUDA only), likewise. */
+double rb_fma_roof(rb_backend_kind kind);
+double rb_exp2_roof(rb_backend_kind kind);
 /* All roofs by their probes' names. New reference. */
 json_t *rb_roofs_json(void);
 #endif

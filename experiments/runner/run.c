@@ -105,6 +105,14 @@ static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int 
   if (backend) rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
 }
 
+/* Sums over pairs against the arithmetic that bounds them. */
+static void add_pair_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
+  if (!(o->pairs > 0)) return;
+  const double exponentials = 100 * o->pairs / seconds / rb_exp2_roof(b->kind), arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind);
+  if (exponentials > 0) rb_outcome_metric(o, "percent_exp2", exponentials, "%", "100 pair_rate / measured exponentials; a pair used for both its points needs one");
+  if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
+}
+
 /* set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
 static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   rb_status st = RB_OK;
@@ -145,6 +153,7 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   after = rb_clocks_now();
   RB_TRY(w->verify(state, timing.last_turn, &last));
   add_memory(c, w, peak, rotations, &last);
+  add_pair_roofs(b, timing.median, &last);
   int valid = all_valid(&last);
   *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
   rb_case_json_outcome(*out, &last);

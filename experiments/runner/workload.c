@@ -7,7 +7,8 @@ static const rb_workload *const workloads[] = {
     &rb_workload_interp,     &rb_workload_interp_eval, &rb_workload_prefilter, &rb_workload_gradient,
     &rb_workload_divergence, &rb_workload_partial,     &rb_workload_copy,      &rb_workload_copy_halo,
     &rb_workload_registration, &rb_workload_registration_pictures, &rb_workload_advection, &rb_workload_published,
-    &rb_workload_landmarks,
+    &rb_workload_landmarks,  &rb_workload_landmarks_pictures, &rb_workload_landmarks_gradient,
+    &rb_workload_gauss_sum,  &rb_workload_gauss_flow,  &rb_workload_gauss_backward,
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 

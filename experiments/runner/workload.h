@@ -39,6 +39,7 @@ typedef struct {
   rb_verification verifications[RB_CASE_VALUES];
   int verification_count;
   double flops, bytes;             /* useful work of one run, the family's model */
+  double pairs;                    /* of points, evaluated by one run; 0: the workload has none */
   double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
   const char *data_file;           /* image that was read, or NULL */
   char data_sha256[65];
@@ -74,5 +75,6 @@ rb_status rb_size_parse(const char *text, rb_grid *out);
 extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
     rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo, rb_workload_registration,
     rb_workload_registration_pictures, rb_workload_advection, rb_workload_published,
-    rb_workload_landmarks;
+    rb_workload_landmarks, rb_workload_landmarks_pictures, rb_workload_landmarks_gradient, rb_workload_gauss_sum, rb_workload_gauss_flow,
+    rb_workload_gauss_backward;
 #endif

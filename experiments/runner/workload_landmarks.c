@@ -1,6 +1,8 @@
-/* landmarks: a whole match by geodesic shooting, from zero momentum (shooting2018, Table 1).
+/* landmarks: a whole match by geodesic shooting (shooting2018, Table 1); landmarks-pictures: the same, and where every point went
+ * (Figure 2); landmarks-gradient: one evaluation of the objective and its gradient.
  *
- * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own; and it fell. */
+ * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; the gradient is
+ * the slope of the objective, and among few points that of float64. */
 #include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
 
@@ -21,6 +23,8 @@ typedef struct {
   rb_points set[2];
   rb_landmarks *solver;
   rb_landmarks_result result;
+  int pictures;
+  double *momentum, *gradient, objective; /* landmarks-gradient */
   char sha256[65];
 } state;
 
@@ -29,11 +33,22 @@ static int whole_axis(const rb_case *c, const char *axis, int fallback) {
   return v ? atoi(v) : fallback;
 }
 
+static const char synthetic_name[] = "synthetic-";
+static size_t points_of(const rb_case *c) {
+  const char *points = rb_case_axis(c, "points", NULL);
+  if (points) return (size_t)atoll(points);
+  const char *data = rb_case_axis(c, "data", "mtl");
+  return strncmp(data, synthetic_name, strlen(synthetic_name)) == 0 ? (size_t)atoll(data + strlen(synthetic_name)) : 1847;
+}
+/* The history of positions and momenta, the optimiser's vectors, and what the sums need besides. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  const rb_landmarks_config *config = c->variant->ops;
+  size_t n = points_of(c), one = 3 * n * rb_dtype_size(config ? config->dtype : RB_F32);
   (void)rotations;
-  size_t history = (size_t)whole_axis(c, "steps", 40) * 2 * 3 * 200000 * sizeof(double);
-  *backend = history;
-  *host = history;
+  *backend = one * (2 * (size_t)whole_axis(c, "steps", 40) + 30);
+  if (config && strcmp(config->gausssum, "cuda/cublas") == 0) *backend += 6 * n * n * sizeof(float) + ((size_t)32 << 20);
+  if (config && strcmp(config->gausssum, "cuda/tiled") == 0 && n >= 6000) *backend += 2 * one * (n / 512 + 1);
+  *host = 20 * 3 * n * sizeof(double);
 }
 static size_t footprint(const rb_case *c) {
   (void)c;
@@ -45,6 +60,7 @@ static void teardown(void *p) {
   if (!s) return;
   rb_landmarks_destroy(s->solver);
   for (int i = 0; i < 2; i++) rb_points_free(&s->set[i]);
+  free(s->momentum), free(s->gradient);
   free(s);
 }
 
@@ -69,7 +85,7 @@ static rb_status load(const char *data, state *s) {
   rb_manifest *m = NULL;
   char path[PATH_MAX];
   static const char *const files[] = {"shavg_landmarks.vtk", "shooting_target_procrustes.vtk"};
-  if (strncmp(data, "synthetic-", 10) == 0) return synthetic(data + 10, s->set);
+  if (strncmp(data, synthetic_name, strlen(synthetic_name)) == 0) return synthetic(data + strlen(synthetic_name), s->set);
   RB_CHECK(strcmp(data, "mtl") == 0, RB_EINVAL, "unknown landmarks '%s': mtl, synthetic-N", data);
   RB_TRY(rb_manifest_load("landmarks-mtl", &m));
   RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set landmarks-mtl is absent (regbench data import landmarks-mtl FOLDER)");
@@ -104,7 +120,9 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->options.interrupted = &rb_interrupted;
   s->options.steps = whole_axis(c, "steps", s->options.steps);
   s->options.evaluations = whole_axis(c, "evaluations", s->options.evaluations);
-  RB_TRY(load(rb_case_axis(c, "data", "mtl"), s));
+  s->options.lambda = atof(rb_case_axis(c, "lambda", "500000"));
+  const char *points = rb_case_axis(c, "points", NULL);
+  RB_TRY(points ? synthetic(points, s->set) : load(rb_case_axis(c, "data", "mtl"), s));
   RB_TRY(create(s, c->variant->ops, &s->solver));
   *out = s;
   s = NULL;
@@ -124,6 +142,51 @@ static rb_status poison(void *p, int turn) {
   (void)turn;
   memset(&s->result, 0xFF, sizeof s->result);
   return RB_OK;
+}
+
+/* ---- where the points went ------------------------------------------------------------------------------- */
+
+enum { MOST_PATHS = 620 };
+static const double UNIT = 0.01; /* mm */
+
+/* Coordinates a, b of every `stride`-th point, in whole units. */
+static json_t *flat(const double *x, int64_t n, int a, int b, int64_t stride) {
+  json_t *list = json_array();
+  for (int64_t i = 0; i < n; i += stride) {
+    json_array_append_new(list, json_integer((json_int_t)lround(x[a * n + i] / UNIT)));
+    json_array_append_new(list, json_integer((json_int_t)lround(x[b * n + i] / UNIT)));
+  }
+  return list;
+}
+
+/* Both sets and the paths, seen along the shortest side of the template. */
+static rb_status add_pictures(state *s, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const int64_t n = s->set[0].n, stride = (n + MOST_PATHS - 1) / MOST_PATHS;
+  const int dim = s->set[0].dim;
+  double extent[3] = {0}, *x = malloc((size_t)(n * dim) * sizeof *x);
+  json_t *paths = json_array();
+  int shortest = 2;
+  RB_CHECK(x, RB_ENOMEM, "host memory");
+  for (int c = 0; c < dim; c++) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) low = fmin(low, s->set[0].x[c * n + i]), high = fmax(high, s->set[0].x[c * n + i]);
+    extent[c] = high - low;
+  }
+  for (int c = 0; c < 2; c++)
+    if (extent[c] < extent[shortest]) shortest = c;
+  const int a = shortest == 0 ? 1 : 0, b = shortest == 2 ? 1 : 2;
+  for (int t = 0; t < s->options.steps; t++) {
+    RB_TRY(rb_landmarks_at(s->solver, t, x, NULL));
+    json_array_append_new(paths, flat(x, n, a, b, stride));
+  }
+  char plane[3] = {"xyz"[a], "xyz"[b], '\0'};
+  o->details = json_pack("{s:{s:s,s:f,s:o,s:o,s:o,s:O}}", "landmarks", "plane", plane, "unit", UNIT, "template", flat(s->set[0].x, n, a, b, 1), "target",
+                         flat(s->set[1].x, n, a, b, 1), "matched", flat(x, n, a, b, 1), "paths", paths);
+done:
+  json_decref(paths);
+  free(x);
+  return st;
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -154,10 +217,99 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "time_evaluation", r->seconds / r->evaluations, "s", "solve / evaluations");
   rb_outcome_metric(o, "pair_rate", 2.0 * (s->options.steps - 1) * (double)s->set[0].n * (double)s->set[0].n * r->evaluations / r->seconds, "1/s",
                     "pairs of points a second, forward and backward");
+  if (s->pictures) RB_TRY(add_pictures(s, o));
 done:
   rb_landmarks_destroy(twin);
   free(momentum);
   return st;
 }
 
+static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  rb_status st = setup(c, b, rotations, out);
+  if (st == RB_OK) ((state *)*out)->pictures = 1;
+  return st;
+}
+
+/* ---- one gradient ---------------------------------------------------------------------------------------- */
+
+static rb_status setup_gradient(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  rb_status st = RB_OK;
+  state *s = NULL;
+  void *made = NULL;
+  RB_TRY(setup(c, b, rotations, &made));
+  s = made;
+  const size_t unknowns = (size_t)(s->set[0].n * s->set[0].dim);
+  s->momentum = malloc(unknowns * sizeof(double));
+  s->gradient = malloc(unknowns * sizeof(double));
+  RB_CHECK(s->momentum && s->gradient, RB_ENOMEM, "host memory");
+  /* dense sets carry each other along: as many points as fill one kernel move together */
+  const double crowd = fmax(1, 0.002 * (double)s->set[0].n);
+  for (size_t i = 0; i < unknowns; i++) s->momentum[i] = (s->set[1].x[i] - s->set[0].x[i]) / (s->options.steps * crowd);
+  *out = s;
+  made = NULL;
+done:
+  teardown(made);
+  return st;
+}
+static rb_status run_gradient(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  return rb_landmarks_evaluate(s->solver, s->momentum, &s->objective, s->gradient);
+}
+static rb_status poison_gradient(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  memset(s->gradient, 0xFF, (size_t)(s->set[0].n * s->set[0].dim) * sizeof(double));
+  s->objective = NAN;
+  return RB_OK;
+}
+
+/* Central difference of the objective along the gradient against its length: to 1 %, float32 objectives that differ by 1 %. */
+static rb_status slope_error(state *s, double *error) {
+  rb_status st = RB_OK;
+  const int64_t unknowns = s->set[0].n * s->set[0].dim;
+  double square = 0, there = 0, back = 0, *moved = malloc((size_t)unknowns * sizeof *moved);
+  RB_CHECK(moved, RB_ENOMEM, "host memory");
+  for (int64_t i = 0; i < unknowns; i++) square += s->gradient[i] * s->gradient[i];
+  const double length = sqrt(square), step = 0.005 * s->objective / length;
+  for (int side = 0; side < 2; side++) {
+    for (int64_t i = 0; i < unknowns; i++) moved[i] = s->momentum[i] + (side ? -step : step) * s->gradient[i] / length;
+    RB_TRY(rb_landmarks_evaluate(s->solver, moved, side ? &back : &there, NULL));
+  }
+  *error = fabs((there - back) / (2 * step) / length - 1);
+done:
+  free(moved);
+  return st;
+}
+
+static rb_status verify_gradient(void *p, int turn, rb_outcome *o) {
+  static const rb_landmarks_config exact = {"cpu/omp", RB_F64};
+  enum { FEW = 4000 };
+  rb_status st = RB_OK;
+  state *s = p;
+  const int64_t n = s->set[0].n, unknowns = n * s->set[0].dim;
+  double slope = NAN, value, off = 0, norm = 0, *g = NULL;
+  rb_landmarks *twin = NULL;
+  (void)turn;
+  RB_TRY(slope_error(s, &slope));
+  rb_outcome_verify(o, "gradient against the slope of the objective", slope, 0.01, "central difference along the gradient");
+  if (n <= FEW && strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") != 0) {
+    g = malloc((size_t)unknowns * sizeof *g);
+    RB_CHECK(g, RB_ENOMEM, "host memory");
+    RB_TRY(create(s, &exact, &twin));
+    RB_TRY(rb_landmarks_evaluate(twin, s->momentum, &value, g));
+    for (int64_t i = 0; i < unknowns; i++) off += pow(s->gradient[i] - g[i], 2), norm += g[i] * g[i];
+    rb_outcome_verify(o, "relative error of the gradient", sqrt(off / norm), 1e-3, "cpu float64 at the same momentum");
+    rb_outcome_metric(o, "gradient_error", sqrt(off / norm), "1", "||g - g64|| / ||g64||");
+  }
+  o->pairs = 2.0 * (s->options.steps - 1) * (double)n * (double)n;
+done:
+  rb_landmarks_destroy(twin);
+  free(g);
+  return st;
+}
+
 const rb_workload rb_workload_landmarks = {"landmarks", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_landmarks_pictures = {"landmarks-pictures", &rb_landmarks_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+const rb_workload rb_workload_landmarks_gradient = {"landmarks-gradient", &rb_landmarks_family, predict, footprint, setup_gradient, run_gradient, poison_gradient,
+                                                    verify_gradient, teardown};

@@ -63,6 +63,10 @@ rb_status rb_gausssum_step_back(rb_gausssum_plan *p, double sigma, double dt, co
                                 void *alpha_before, void *beta_before);
 void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 
+/* The oracle's row i, for spot checks among many points: Hq_i, Hp_i, or with alpha and beta fq_i, fp_i. Arrays on the host, in desc->dtype. */
+void rb_gausssum_oracle_row(const rb_gausssum_desc *desc, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
+                            double first[3], double second[3]);
+
 /* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow), 15 dim (backward). */
 double rb_gausssum_flops(const rb_gausssum_desc *desc, char which);
 /* Largest accepted |out - oracle| for sums of n terms of at most `term` each: float32 adds n roundings in sequence at worst. */
