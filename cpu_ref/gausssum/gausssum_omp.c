@@ -9,14 +9,16 @@ enum { TILE = 256 };
 #define REAL float
 #define SUFFIX(name) name##_f32
 #define INTEGER int32_t
+#define UNSIGNED uint32_t
 #define MANTISSA 23
 #define BIAS 127
 #define TERMS 7
-#define LEAST -87.0f
+#define LEAST -60.0f /* products with it stay normal numbers */
 #include "cpu_ref/gausssum/gausssum_omp_real.h"
 #undef REAL
 #undef SUFFIX
 #undef INTEGER
+#undef UNSIGNED
 #undef MANTISSA
 #undef BIAS
 #undef TERMS
@@ -24,10 +26,11 @@ enum { TILE = 256 };
 #define REAL double
 #define SUFFIX(name) name##_f64
 #define INTEGER int64_t
+#define UNSIGNED uint64_t
 #define MANTISSA 52
 #define BIAS 1023
 #define TERMS 14
-#define LEAST -708.0
+#define LEAST -500.0
 #include "cpu_ref/gausssum/gausssum_omp_real.h"
 
 typedef struct {
