@@ -38,4 +38,7 @@ void rb_order_statistics(const double *values, int n, double *median, double *lo
 
 /* Set by SIGINT and SIGTERM. */
 extern volatile int rb_interrupted;
+/* A run of more seconds than this is measured once: the verified run is its own sample, warm-up would change nothing. */
+double rb_long_run(void);
+void rb_timing_of_one(double seconds, rb_timing *out);
 #endif
