@@ -162,6 +162,7 @@ static void golden_checks(rb_checker *c) {
   if (c->family == &rb_spectral_family) rb_check_spectral_golden(c);
   if (c->family == &rb_field_family) rb_check_field_golden(c);
   if (c->family == &rb_transport_family) rb_check_transport_golden(c);
+  if (c->family == &rb_gausssum_family) rb_check_gausssum_golden(c);
 }
 
 static void live_checks(rb_checker *c) {

@@ -189,3 +189,18 @@ void rb_check_gausssum(rb_checker *c) {
       if (t == RB_F64) derivatives(c, &d, 1.2);
     }
 }
+
+/* Recorded: 3D sums of 60 points in float32. */
+void rb_check_gausssum_golden(rb_checker *c) {
+  const rb_gausssum_desc d = {.n = 60, .dim = 3, .dtype = RB_F32};
+  points in = make_points(&d, 3);
+  sums s = room(&d);
+  const double sigma = 1.2, terms[] = {3 / sigma, 1, (3 * (2 + 2 * d.dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
+  static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum"};
+  const rb_variant *v = c->record ? c->variant : &rb_gausssum_family.variants[0];
+  if (rb_check_status(c, by(v, &d, sigma, in, s), "golden")) {
+    const void *values[] = {s.hq, s.hp, s.fq, s.fp, s.sum};
+    for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, rb_gausssum_tolerance(c->variant, &d, terms[k]));
+  }
+  drop_sums(s), drop_points(in);
+}

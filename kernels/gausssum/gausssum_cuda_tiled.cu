@@ -1,8 +1,9 @@
 /* cuda/tiled of gausssum (ours). Two kernels:
  *
  * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block of 16 warps splits the points among
- *        its warps, so that some thousand points fill the GPU. Sums of a lane, then of a warp by halving (each exchange
- *        moves half of what is left), then of the warps in their order. One launch, the Euler step in its end.
+ *        its warps, so that some thousand points fill the GPU; they pass through shared memory. Sums of a lane, then of a warp by halving (each exchange
+ *        moves half of what is left), then of the warps in their order. One launch, the Euler step in its end; launches overlap their
+ *        ends and starts where the GPU can (compute capability 9.0).
  * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
  *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
  *        sums by tile go to memory and are added there in float64.
@@ -12,11 +13,11 @@
 
 #include <stdlib.h>
 
-enum { ROWS = 4, WARP = 32, ROWS_THREADS = 512, ROWS_WARPS = ROWS_THREADS / WARP, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { ROWS = 4, WARP = 32, ROWS_THREADS = 512, ROWS_WARPS = ROWS_THREADS / WARP, CHUNK = 1024, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
 
 typedef struct {
   rb_gausssum_plan head;
-  int processors;
+  int processors, overtakes; /* overtakes: the GPU starts a launch while the one before it ends */
   int tile;       /* points of a tile: 256, 512, 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
@@ -42,12 +43,14 @@ static void destroy(rb_gausssum_plan *head) {
 }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
-  int device = 0;
+  int device = 0, major = 0;
   tiled_plan *p = (tiled_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  p->overtakes = major >= 9;
   /* tiles as large as leave a few blocks a multiprocessor; memory grows with n^2 / tile */
   p->tile = d->n < SPLIT_COLUMNS ? 0 : d->n < 16384 ? 256 : d->n < 100000 ? 512 : 1024;
   if (p->tile) {
@@ -96,22 +99,68 @@ struct halving<COUNT, 0> {
   }
 };
 
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. */
+/* A point's IN values as whole 16-byte pieces: what lies in shared memory. */
+template <int IN>
+struct pieces {
+  enum { COUNT = (IN + 3) / 4 };
+};
+template <int IN>
+static __device__ __forceinline__ void put_pieces(float4 *column, int stride, const float (&v)[IN]) {
+#pragma unroll
+  for (int k = 0; k < pieces<IN>::COUNT; k++)
+    column[k * stride] = make_float4(v[4 * k], 4 * k + 1 < IN ? v[4 * k + 1 < IN ? 4 * k + 1 : 0] : 0, 4 * k + 2 < IN ? v[4 * k + 2 < IN ? 4 * k + 2 : 0] : 0,
+                                     4 * k + 3 < IN ? v[4 * k + 3 < IN ? 4 * k + 3 : 0] : 0);
+}
+template <int IN>
+static __device__ __forceinline__ void get_pieces(const float4 *column, int stride, float (&v)[IN]) {
+#pragma unroll
+  for (int k = 0; k < pieces<IN>::COUNT; k++) {
+    const float4 q = column[k * stride];
+    const float part[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+      if (4 * k + e < IN) v[4 * k + e] = part[e];
+  }
+}
+
+/* A launch may overtake the end of the one before it: nothing is read before that has ended. */
+static __device__ __forceinline__ void wait_for_previous_launch() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. Columns come through shared
+ * memory, CHUNK at a time. */
 template <int D, class OP>
 static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
                                                            row_end end) {
+  extern __shared__ float4 column[]; /* [pieces][CHUNK] */
   __shared__ float part[ROWS_WARPS][ROWS * OP::OUT];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
   const int first = (blockIdx.x * groups + group) * ROWS;
+  wait_for_previous_launch();
   float a[ROWS][OP::IN], sum[ROWS][OP::OUT] = {};
 #pragma unroll
   for (int r = 0; r < ROWS; r++) load_point<D>(row_points, rows_n, first + r, a[r]);
+  for (int start = 0; start < n; start += CHUNK) {
+    const int left = n - start, count = left < CHUNK ? (left + WARP - 1) / WARP * WARP : CHUNK;
+    if (start) __syncthreads();
 #pragma unroll 2
-  for (int j = split * WARP + lane; j < n; j += splits * WARP) {
-    float b[OP::IN];
-    load_point<D>(points, n, j, b);
+    for (int c = threadIdx.x; c < count; c += ROWS_THREADS) {
+      float b[OP::IN];
+      load_point<D>(points, n, start + c, b);
+      put_pieces(column + c, CHUNK, b);
+    }
+    __syncthreads();
+#pragma unroll 2
+    for (int c = split * WARP + lane; c < count; c += splits * WARP) {
+      float b[OP::IN];
+      get_pieces(column + c, CHUNK, b);
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
+      for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
+    }
   }
   halving<ROWS * OP::OUT, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
   __syncthreads();
@@ -124,12 +173,30 @@ static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int 
   }
 }
 
+/* Groups a block: what a multiprocessor's share takes, a block's start and end counting as some 40 thousand pairs. */
+static int groups_for(int rows_n, int64_t n, int processors) {
+  int best = 1;
+  int64_t least = INT64_MAX;
+  for (int groups = 1; groups <= ROWS_WARPS; groups *= 2) {
+    const int64_t blocks = rb_blocks(rows_n, ROWS * groups), share = (blocks + processors - 1) / processors * (groups * ROWS * n + 40000);
+    if (share < least) least = share, best = groups;
+  }
+  return best;
+}
+
 template <int D, class OP>
 static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, point_arrays row_points, point_arrays points, row_end end) {
   rb_status st = RB_OK;
-  int groups = 1;
-  while (groups < ROWS_WARPS && rb_blocks(rows_n, ROWS * groups) > (unsigned)p->processors) groups *= 2;
-  RB_LAUNCH((rows<D, OP>), rb_blocks(rows_n, ROWS * groups), ROWS_THREADS, 0, k, groups, rows_n, row_points, (int)p->head.desc.n, points, end);
+  const int n = (int)p->head.desc.n, groups = groups_for(rows_n, n, p->processors);
+  const size_t shared = sizeof(float4) * CHUNK * pieces<OP::IN>::COUNT;
+  cudaLaunchAttribute overtake = {};
+  cudaLaunchConfig_t how = {};
+  RB_CUDA_TRY(cudaFuncSetAttribute(rows<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  overtake.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overtake.val.programmaticStreamSerializationAllowed = 1;
+  how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = shared, how.stream = rb_cuda_stream();
+  how.attrs = &overtake, how.numAttrs = p->overtakes ? 1 : 0;
+  RB_CUDA_TRY(cudaLaunchKernelEx(&how, rows<D, OP>, k, groups, rows_n, row_points, n, points, end));
 done:
   return st;
 }
@@ -204,6 +271,7 @@ static __global__ void __launch_bounds__(END_THREADS) add_tiles(int n, int count
   const int i = blockIdx.x * END_THREADS + threadIdx.x, o = blockIdx.y;
   if (i >= n) return;
   double total = 0;
+#pragma unroll 8
   for (int t = 0; t < count; t++) total += (double)partial[((size_t)t * OP::OUT + o) * n + i];
   finish_row<D>(end, n, i, o, (float)total);
 }
