@@ -1,9 +1,10 @@
 /* cuda/tiled of gausssum (ours). Two kernels:
  *
  * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block of 16 warps splits the points among
- *        its warps, so that some thousand points fill the GPU; they pass through shared memory. Sums of a lane, then of a warp by halving (each exchange
- *        moves half of what is left), then of the warps in their order. One launch, the Euler step in its end; launches overlap their
- *        ends and starts where the GPU can (compute capability 9.0).
+ *        its warps, so that some thousand points fill the GPU; these pass through shared
+ *        memory, copied ahead asynchronously. Sums of a lane, then of a warp by halving (each exchange moves half of what is left),
+ *        then of the warps in their order. One launch, the Euler step in its end; launches overlap their ends and starts where
+ *        the GPU can (compute capability 9.0).
  * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
  *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
  *        sums by tile go to memory and are added there in float64.
@@ -11,9 +12,10 @@
  * Both add in a fixed order: results repeat bit by bit. */
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
+#include <cuda_pipeline.h>
 #include <stdlib.h>
 
-enum { ROWS = 4, WARP = 32, ROWS_THREADS = 512, ROWS_WARPS = ROWS_THREADS / WARP, CHUNK = 1024, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { ROWS = 4, WARP = 32, ROWS_THREADS = 512, ROWS_WARPS = ROWS_THREADS / WARP, CHUNK = 512, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
 
 typedef struct {
   rb_gausssum_plan head;
@@ -99,28 +101,21 @@ struct halving<COUNT, 0> {
   }
 };
 
-/* A point's IN values as whole 16-byte pieces: what lies in shared memory. */
-template <int IN>
-struct pieces {
-  enum { COUNT = (IN + 3) / 4 };
+/* Buffers of CHUNK columns in shared memory: the next ones are on their way while one is worked on. 48 KiB for any op in 3D. */
+template <class OP>
+struct buffers {
+  enum { COUNT = OP::IN > 8 ? 2 : 4, BYTES = COUNT * OP::IN * CHUNK * (int)sizeof(float) };
 };
-template <int IN>
-static __device__ __forceinline__ void put_pieces(float4 *column, int stride, const float (&v)[IN]) {
+/* Columns start .. start + CHUNK - 1 into buffer[IN][CHUNK], zeros beyond the last; asynchronously, one batch. */
+template <int D, int IN>
+static __device__ __forceinline__ void fetch_columns(float *buffer, const point_arrays &points, int n, int start) {
+  for (int c = threadIdx.x; c < CHUNK && start < n; c += ROWS_THREADS) {
+    const int i = start + c, beyond = i < n ? 0 : (int)sizeof(float);
 #pragma unroll
-  for (int k = 0; k < pieces<IN>::COUNT; k++)
-    column[k * stride] = make_float4(v[4 * k], 4 * k + 1 < IN ? v[4 * k + 1 < IN ? 4 * k + 1 : 0] : 0, 4 * k + 2 < IN ? v[4 * k + 2 < IN ? 4 * k + 2 : 0] : 0,
-                                     4 * k + 3 < IN ? v[4 * k + 3 < IN ? 4 * k + 3 : 0] : 0);
-}
-template <int IN>
-static __device__ __forceinline__ void get_pieces(const float4 *column, int stride, float (&v)[IN]) {
-#pragma unroll
-  for (int k = 0; k < pieces<IN>::COUNT; k++) {
-    const float4 q = column[k * stride];
-    const float part[4] = {q.x, q.y, q.z, q.w};
-#pragma unroll
-    for (int e = 0; e < 4; e++)
-      if (4 * k + e < IN) v[4 * k + e] = part[e];
+    for (int v = 0; v < IN; v++)
+      __pipeline_memcpy_async(buffer + v * CHUNK + c, points.array[v / D] + (size_t)(v % D) * n + (beyond ? 0 : i), sizeof(float), beyond);
   }
+  __pipeline_commit();
 }
 
 /* A launch may overtake the end of the one before it: nothing is read before that has ended. */
@@ -131,37 +126,38 @@ static __device__ __forceinline__ void wait_for_previous_launch() {
 #endif
 }
 
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. Columns come through shared
- * memory, CHUNK at a time. */
+/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. */
 template <int D, class OP>
 static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
                                                            row_end end) {
-  extern __shared__ float4 column[]; /* [pieces][CHUNK] */
+  enum { BUFFERS = buffers<OP>::COUNT };
+  extern __shared__ float columns[]; /* [BUFFERS][IN][CHUNK] */
   __shared__ float part[ROWS_WARPS][ROWS * OP::OUT];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
-  const int first = (blockIdx.x * groups + group) * ROWS;
+  const int first = (blockIdx.x * groups + group) * ROWS, chunks = (n + CHUNK - 1) / CHUNK;
   wait_for_previous_launch();
+#pragma unroll
+  for (int s = 0; s < BUFFERS - 1; s++) fetch_columns<D, OP::IN>(columns + s * OP::IN * CHUNK, points, n, s * CHUNK);
   float a[ROWS][OP::IN], sum[ROWS][OP::OUT] = {};
 #pragma unroll
   for (int r = 0; r < ROWS; r++) load_point<D>(row_points, rows_n, first + r, a[r]);
-  for (int start = 0; start < n; start += CHUNK) {
-    const int left = n - start, count = left < CHUNK ? (left + WARP - 1) / WARP * WARP : CHUNK;
-    if (start) __syncthreads();
-#pragma unroll 2
-    for (int c = threadIdx.x; c < count; c += ROWS_THREADS) {
-      float b[OP::IN];
-      load_point<D>(points, n, start + c, b);
-      put_pieces(column + c, CHUNK, b);
-    }
-    __syncthreads();
+  for (int chunk = 0; chunk < chunks; chunk++) {
+    __pipeline_wait_prior(BUFFERS - 2);
+    __syncthreads(); /* this chunk is there for all, and all have done with the one that makes room */
+    const int next = chunk + BUFFERS - 1;
+    fetch_columns<D, OP::IN>(columns + next % BUFFERS * OP::IN * CHUNK, points, n, next * CHUNK);
+    const float *buffer = columns + chunk % BUFFERS * OP::IN * CHUNK;
+    const int left = n - chunk * CHUNK, count = left < CHUNK ? (left + WARP - 1) / WARP * WARP : CHUNK;
 #pragma unroll 2
     for (int c = split * WARP + lane; c < count; c += splits * WARP) {
       float b[OP::IN];
-      get_pieces(column + c, CHUNK, b);
+#pragma unroll
+      for (int v = 0; v < OP::IN; v++) b[v] = buffer[v * CHUNK + c];
 #pragma unroll
       for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
     }
   }
+  __pipeline_wait_prior(0);
   halving<ROWS * OP::OUT, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
   __syncthreads();
   for (int v = threadIdx.x; v < groups * ROWS * OP::OUT; v += ROWS_THREADS) {
@@ -188,13 +184,13 @@ template <int D, class OP>
 static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, point_arrays row_points, point_arrays points, row_end end) {
   rb_status st = RB_OK;
   const int n = (int)p->head.desc.n, groups = groups_for(rows_n, n, p->processors);
-  const size_t shared = sizeof(float4) * CHUNK * pieces<OP::IN>::COUNT;
+  const int shared = buffers<OP>::BYTES;
   cudaLaunchAttribute overtake = {};
   cudaLaunchConfig_t how = {};
-  RB_CUDA_TRY(cudaFuncSetAttribute(rows<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  RB_CUDA_TRY(cudaFuncSetAttribute(rows<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   overtake.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overtake.val.programmaticStreamSerializationAllowed = 1;
-  how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = shared, how.stream = rb_cuda_stream();
+  how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = (size_t)shared, how.stream = rb_cuda_stream();
   how.attrs = &overtake, how.numAttrs = p->overtakes ? 1 : 0;
   RB_CUDA_TRY(cudaLaunchKernelEx(&how, rows<D, OP>, k, groups, rows_n, row_points, n, points, end));
 done:
