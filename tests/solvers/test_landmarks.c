@@ -161,7 +161,8 @@ static void matches(void **state) {
   ok(rb_landmarks_solve(s, NULL, NULL, &single));
   rb_landmarks_destroy(s);
   for (int i = 0; i < 5; i++) assert_true(fabs(single.table[i].objective / r.table[i].objective - 1) < 1e-4);
-  assert_true(fabs(single.average_after / r.average_after - 1) < 0.1);
+  /* paths part by rounding, but lead down the same valley */
+  assert_true(fabs(single.objective / r.objective - 1) < 0.01);
 }
 
 static void bad_options(void **state) {
