@@ -210,6 +210,61 @@ done:
   return st;
 }
 
+rb_status rb_volume_geometry(rb_grid g, double spacing, const double origin[3], rb_volume *out) {
+  rb_status st = RB_OK;
+  int dims[8] = {3, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, 1, 1, 1};
+  nifti_image *h = nifti_make_new_nim(dims, DT_FLOAT32, 0);
+  memset(out, 0, sizeof *out);
+  RB_CHECK(h, RB_ENOMEM, "host memory");
+  for (int a = 1; a <= 3; a++) h->pixdim[a] = (float)spacing;
+  h->dx = h->dy = h->dz = (float)spacing;
+  h->qform_code = h->sform_code = NIFTI_XFORM_SCANNER_ANAT;
+  h->xyz_units = NIFTI_UNITS_MM;
+  h->qfac = 1;
+  h->qoffset_x = (float)origin[0], h->qoffset_y = (float)origin[1], h->qoffset_z = (float)origin[2];
+  memset(&h->sto_xyz, 0, sizeof h->sto_xyz);
+  for (int a = 0; a < 3; a++) h->sto_xyz.m[a][a] = (float)spacing, h->sto_xyz.m[a][3] = (float)origin[a];
+  h->sto_xyz.m[3][3] = 1;
+  h->qto_xyz = h->sto_xyz;
+  out->grid = g;
+  for (int a = 0; a < 3; a++) out->spacing[a] = spacing;
+  out->header = h;
+done:
+  return st;
+}
+
+/* The affine that the file declares; the quaternion's where it has no other. */
+static mat44 affine(const nifti_image *h) { return h->sform_code > 0 ? h->sto_xyz : h->qto_xyz; }
+
+rb_status rb_volume_same_axes(const char *a, const char *b) {
+  rb_status st = RB_OK;
+  static const double cosine = 0.99619469809174553; /* of 5 degrees */
+  nifti_image *h[2] = {NULL, NULL};
+  const char *path[2] = {a, b};
+  nifti_set_debug_level(0);
+  for (int i = 0; i < 2; i++) {
+    h[i] = nifti_image_read(path[i], 0);
+    RB_CHECK(h[i], RB_EFORMAT, "%s: the NIfTI header cannot be read", path[i]);
+  }
+  const mat44 m[2] = {affine(h[0]), affine(h[1])};
+  for (int c = 0; c < 3; c++) {
+    double dot = 0, length[2] = {0, 0};
+    for (int r = 0; r < 3; r++) {
+      dot += (double)m[0].m[r][c] * (double)m[1].m[r][c];
+      for (int i = 0; i < 2; i++) length[i] += (double)m[i].m[r][c] * (double)m[i].m[r][c];
+    }
+    for (int i = 0; i < 2; i++) length[i] = sqrt(length[i]);
+    RB_CHECK(dot >= cosine * length[0] * length[1], RB_EINVAL,
+             "%s and %s are oriented differently (voxel axis %c); bring both to one orientation first, or say --ignore-geometry", a, b, "xyz"[c]);
+    RB_CHECK(h[0]->dim[c + 1] != h[1]->dim[c + 1] || fabs(length[0] - length[1]) <= 0.01 * length[1], RB_EINVAL,
+             "%s and %s have voxels of different size (%g and %g mm along %c); resample one first, or say --ignore-geometry", a, b, length[0], length[1], "xyz"[c]);
+  }
+done:
+  for (int i = 0; i < 2; i++)
+    if (h[i]) nifti_image_free(h[i]);
+  return st;
+}
+
 void rb_volume_free(rb_volume *v) {
   free(v->data);
   if (v->header) nifti_image_free(v->header);

@@ -27,6 +27,7 @@ static const char help[] =
     "  --variant NAME            'regbench list claire' shows all (default fused-fd8-linear, cpu-fd8-linear without a GPU)\n"
     "  --size N | NX,NY,NZ       grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point  how images come to that grid (default antialias)\n"
+    "  --ignore-geometry         images whose voxel axes or sizes differ are registered as they lie in memory\n"
     "  --beta B                  target regularisation weight (default 5e-4)\n"
     "  --beta-div B              weight of the divergence penalty (default 1e-4)\n"
     "  --regularisation NAME     h1-div, h1-semi, h2-semi, h1, h2 (default h1-div)\n"
@@ -47,6 +48,7 @@ typedef struct {
   rb_grid grid;
   rb_resampling how;
   rb_claire_options claire;
+  int ignore_geometry;
 } request;
 
 static void on_signal(int s) {
@@ -144,6 +146,8 @@ static int parse(int argc, char **argv, request *r) {
       if (rb_regularisation_parse(value, &r->claire.regularisation) != RB_OK) return rb_usage("register", "%s", rb_message());
     } else if (strcmp(argv[i], "--incompressible") == 0) {
       r->claire.incompressible = 1;
+    } else if (strcmp(argv[i], "--ignore-geometry") == 0) {
+      r->ignore_geometry = 1;
     } else if (strcmp(argv[i], "--no-continuation") == 0) {
       r->claire.continuation = 0;
     } else {
@@ -286,6 +290,7 @@ static rb_status run(request *r, rb_claire_result *result) {
   if (r->grid.n[0]) RB_TRY(fits(v, &r->claire, r->grid)); /* before anything of that size is made */
   RB_TRY(make_folder(r->out));
   RB_TRY(rb_pair_read(r->images, r->labels, r->how, r->grid, &pair));
+  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(r->images[RB_TEMPLATE], r->images[RB_REFERENCE]));
   RB_TRY(fits(v, &r->claire, pair.grid));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);

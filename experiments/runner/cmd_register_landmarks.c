@@ -3,6 +3,7 @@
 #include "experiments/runner/commands.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/landmark_grid.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/record.h"
 #include "solvers/krylov/krylov.h"
@@ -25,17 +26,19 @@ static const char help[] =
     "  --steps T         time points (default 40)\n"
     "  --iterations N    evaluations of objective and gradient, at most (default 400)\n"
     "  --apply FILE      carry these points, or this mesh's, along as well\n"
-    "  --variant NAME    'regbench list gausssum' shows all (default cpu/omp)\n"
+    "  --grid H          velocity at t = 0 and displacement on points H apart around both sets, as NIfTI\n"
+    "  --variant NAME    'regbench list gausssum' shows all (default cuda/tiled, cpu/omp without a GPU)\n"
     "  --double          float64 (default float32, as the paper)\n"
     "  --petsc 'OPTIONS' PETSc's own options, e.g. '-tao_monitor'\n\n"
-    "DIR receives matched.vtk (the template at t = 1), momentum.csv, trajectories.csv (time, point, coordinates), applied.vtk and\n"
-    "metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
+    "DIR receives matched.vtk (the template at t = 1), momentum.csv, trajectories.csv (time, point, coordinates), applied.vtk,\n"
+    "velocity.nii.gz and displacement.nii.gz (mm), metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
     "exit codes: 0 fine, 2 usage or bad points, 6 the line search failed (the best iterate is written), 8 a device failed or the disk is\n"
     "  full, 130 interrupted (the iterate is written)\n";
 
 typedef struct {
   const char *points[2], *apply, *variant, *out;
   rb_landmarks_options options;
+  double grid; /* spacing; 0: none */
 } request;
 
 static void on_signal(int s) {
@@ -68,6 +71,7 @@ static int parse(int argc, char **argv, request *r) {
     else if ((v = rb_option(argc, argv, &i, "--out"))) r->out = v;
     else if ((v = rb_option(argc, argv, &i, "--petsc"))) r->options.petsc = v;
     else if ((v = rb_option(argc, argv, &i, "--sigma"))) code = number("--sigma", v, &r->options.sigma);
+    else if ((v = rb_option(argc, argv, &i, "--grid"))) code = number("--grid", v, &r->grid);
     else if ((v = rb_option(argc, argv, &i, "--lambda"))) code = number("--lambda", v, &r->options.lambda);
     else if ((v = rb_option(argc, argv, &i, "--steps"))) code = whole("--steps", v, &r->options.steps);
     else if ((v = rb_option(argc, argv, &i, "--iterations"))) code = whole("--iterations", v, &r->options.evaluations);
@@ -172,9 +176,23 @@ static rb_status write_all(const request *r, const rb_points set[2], rb_points *
     RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
     RB_TRY(write_points(r, "applied.vtk", carried->n, carried->dim, carried->x, carried->rest));
   }
+  if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
   RB_TRY(write_metrics(r, set, v, result));
 done:
   free(x);
+  return st;
+}
+
+static rb_status choose_variant(const request *r, const rb_variant **out) {
+  rb_status st = RB_OK;
+  const char *name = r->variant;
+  if (!name && r->options.dtype == RB_F32) {
+    RB_TRY(rb_variant_find(&rb_gausssum_family, "cuda/tiled", out));
+    if (rb_variant_available(*out) == RB_OK) return RB_OK;
+    rb_clear();
+  }
+  RB_TRY(rb_variant_find(&rb_gausssum_family, name ? name : "cpu/omp", out));
+done:
   return st;
 }
 
@@ -183,7 +201,7 @@ static rb_status run(request *r, rb_landmarks_result *result) {
   const rb_variant *v;
   rb_points set[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}}, carried = {0, 0, NULL, NULL};
   rb_landmarks *s = NULL;
-  RB_TRY(rb_variant_find(&rb_gausssum_family, r->variant ? r->variant : "cpu/omp", &v));
+  RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
   RB_TRY(read_sets(r, set));
   if (r->apply) {

@@ -115,6 +115,43 @@ static void gzip_checksum_is_believed(void **s) {
   refused(path, RB_EFORMAT, "damaged gzip");
 }
 
+/* Axes that point elsewhere or voxels of another size are told; another origin is none of our business. */
+static void axes_are_compared(void **s) {
+  (void)s;
+  const rb_grid g = rb_grid_make(2, 3, 4);
+  float zeros[24] = {0};
+  char a[256], b[256];
+  struct {
+    double spacing, origin;
+    rb_status status;
+  } others[] = {{2, 0, RB_OK}, {2, -30, RB_OK}, {2.1, 0, RB_EINVAL}};
+  rb_volume v;
+  const double origin[3] = {0, 0, 0};
+  assert_int_equal(rb_volume_geometry(g, 2, origin, &v), RB_OK);
+  snprintf(a, sizeof a, "%s", path_of("axes-a.nii"));
+  snprintf(b, sizeof b, "%s", path_of("axes-b.nii"));
+  assert_int_equal(rb_volume_write(a, &v, g, zeros), RB_OK);
+  rb_volume_free(&v);
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    const double moved[3] = {others[k].origin, 0, 0};
+    assert_int_equal(rb_volume_geometry(g, others[k].spacing, moved, &v), RB_OK);
+    assert_int_equal(rb_volume_write(b, &v, g, zeros), RB_OK);
+    rb_volume_free(&v);
+    assert_int_equal(rb_volume_same_axes(a, b), others[k].status);
+    rb_clear();
+  }
+  nifti_1_header h; /* the first axis the other way round, as LAS against RAS */
+  FILE *f = fopen(b, "r+b");
+  assert_int_equal(fread(&h, sizeof h, 1, f), 1);
+  h.srow_x[0] = -2, h.pixdim[1] = 2, h.srow_y[1] = 2, h.srow_z[2] = 2;
+  rewind(f);
+  fwrite(&h, sizeof h, 1, f);
+  fclose(f);
+  assert_int_equal(rb_volume_same_axes(a, b), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "oriented differently"));
+  rb_clear();
+}
+
 static void a_write_that_fails_leaves_nothing(void **s) {
   (void)s;
   float data[8] = {0};
@@ -180,7 +217,7 @@ static int tear_down(void **s) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good_files_are_read),       cmocka_unit_test(bad_files_are_told),
-      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(a_write_that_fails_leaves_nothing),
+      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(axes_are_compared), cmocka_unit_test(a_write_that_fails_leaves_nothing),
       cmocka_unit_test(resampling),                cmocka_unit_test(phantoms),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -212,6 +212,9 @@ expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --apply
 for f in matched.vtk momentum.csv trajectories.csv applied.vtk metrics.json; do ok "register landmarks writes $f" test -s l/$f; done
 worst=$(paste l/matched.vtk l/applied.vtk | awk 'NR > 5 {for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 35 && w < 1e-4) ? "same" : w}')
 ok "the landmarks themselves, carried along, are the matched ones: $worst" test "$worst" = same
+expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --grid 1.5 --out lg
+for f in velocity displacement; do ok "--grid writes $f.nii.gz" test -s lg/$f.nii.gz; done
+expect 2 "too fine" "${shoot[@]}" --reference b.csv --grid 0.001 --out lg
 head -29 b.csv >short.csv
 expect 2 "30 points and short.csv 29" "${shoot[@]}" --reference short.csv --out l
 cut -d, -f1,2 b.csv >flat.csv

@@ -2,11 +2,13 @@
 #include "tests/cmocka_all.h"
 
 #include "datasets/points.h"
+#include "experiments/runner/landmark_grid.h"
 #include "kernels/base/rng.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/landmarks/landmarks.h"
 
 #include <math.h>
+#include <nifti1_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +167,45 @@ static void matches(void **state) {
   assert_true(fabs(single.objective / r.objective - 1) < 0.01);
 }
 
+/* The dense field on a grid is what apply and the momenta's kernel sum say, in mm and in the points' axes. */
+static void field_on_a_grid(void **state) {
+  (void)state;
+  const double spacing = 1.1;
+  char folder[] = "/tmp/regbench-grid-XXXXXX", path[64];
+  rb_points set[2];
+  double q[M], target[M], p[M], x[DIM], velocity[DIM] = {0}, value;
+  sets(q, target);
+  for (int k = 0; k < 2; k++) set[k] = (rb_points){.n = N, .dim = DIM, .x = k ? target : q};
+  rb_landmarks *s = problem("cpu/omp", small(RB_F64));
+  for (int i = 0; i < M; i++) p[i] = 0.3 * rb_rng_symmetric(2, (uint64_t)i);
+  ok(rb_landmarks_evaluate(s, p, &value, NULL));
+  assert_non_null(mkdtemp(folder));
+  ok(rb_landmark_grid_write(folder, s, set, 1.5, spacing));
+  for (int which = 0; which < 2; which++) {
+    snprintf(path, sizeof path, "%s/%s.nii.gz", folder, which ? "displacement" : "velocity");
+    nifti_image *h = nifti_image_read(path, 1);
+    assert_non_null(h);
+    assert_true(h->nu == 3 && fabs((double)h->dx - spacing) < 1e-6);
+    const int at[3] = {h->nx / 2, h->ny / 3, h->nz / 2};
+    for (int c = 0; c < DIM; c++) x[c] = (double)h->sto_xyz.m[c][3] + (double)h->sto_xyz.m[c][c] * at[c];
+    double want[DIM], from[DIM];
+    memcpy(from, x, sizeof x);
+    if (which) ok(rb_landmarks_apply(s, 1, x));
+    for (int j = 0; j < N && !which; j++) {
+      double r2 = 0;
+      for (int c = 0; c < DIM; c++) r2 += (x[c] - q[c * N + j]) * (x[c] - q[c * N + j]);
+      for (int c = 0; c < DIM; c++) velocity[c] += exp(-r2 / (2 * 1.5 * 1.5)) * p[c * N + j];
+    }
+    for (int c = 0; c < DIM; c++) want[c] = which ? x[c] - from[c] : velocity[c];
+    const size_t voxels = (size_t)h->nx * (size_t)h->ny * (size_t)h->nz, here = ((size_t)at[2] * (size_t)h->ny + (size_t)at[1]) * (size_t)h->nx + (size_t)at[0];
+    for (int c = 0; c < DIM; c++) assert_true(fabs((double)((float *)h->data)[c * voxels + here] - want[c]) < 1e-5);
+    nifti_image_free(h);
+    remove(path);
+  }
+  rmdir(folder);
+  rb_landmarks_destroy(s);
+}
+
 static void bad_options(void **state) {
   (void)state;
   double q[M], target[M];
@@ -236,7 +277,7 @@ static void point_files(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradient_by_taylor), cmocka_unit_test(flow_conserves), cmocka_unit_test(apply_and_return), cmocka_unit_test(invariances),
-      cmocka_unit_test(matches),            cmocka_unit_test(bad_options),    cmocka_unit_test(point_files),
+      cmocka_unit_test(matches),            cmocka_unit_test(field_on_a_grid),     cmocka_unit_test(bad_options),    cmocka_unit_test(point_files),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_krylov_close();
