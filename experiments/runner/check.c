@@ -172,6 +172,8 @@ static void live_checks(rb_checker *c) {
   if (c->family == &rb_field_family) rb_check_field(c);
   if (c->family == &rb_transport_family) rb_check_transport(c);
   if (c->family == &rb_gausssum_family) rb_check_gausssum(c);
+  if (c->family == &rb_smooth_family) rb_check_smooth(c);
+  if (c->family == &rb_compose_family) rb_check_compose(c);
   if (c->family == &rb_probe_family) rb_check_probe(c);
 }
 

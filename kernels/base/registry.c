@@ -9,6 +9,8 @@ static const rb_family *const families[] = {
     &rb_field_family,
     &rb_transport_family,
     &rb_gausssum_family,
+    &rb_smooth_family,
+    &rb_compose_family,
     &rb_probe_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };

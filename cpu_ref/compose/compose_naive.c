@@ -1,0 +1,32 @@
+/* The single-thread code that demons2020 divides by, in spirit: one thread, float32. */
+#include "kernels/compose/compose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PARALLEL
+#define REAL float
+#define SUFFIX(name) name##_f32
+#define floor_of_f32 floorf
+#include "cpu_ref/compose/compose_real.h"
+
+static rb_status supports(const rb_compose_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's"); }
+static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_compose_plan *p) { free(p); }
+static rb_status compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
+  resample_f32(p->desc.grid, 3, s1, s2, out);
+  return RB_OK;
+}
+static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+  resample_f32(p->desc.grid, 1, f, s, out);
+  return RB_OK;
+}
+static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
+  jacobian_f32(p->desc.grid, s, out);
+  return RB_OK;
+}
+const rb_compose_ops rb_compose_naive = {supports, plan, compose, warp, determinant, destroy};

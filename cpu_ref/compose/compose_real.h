@@ -1,0 +1,72 @@
+/* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL (a pragma or nothing). */
+
+/* Where a point lies: the lower corner's index, whether all eight corners are inside, and the fractions. */
+typedef struct {
+  int64_t low[3], index;
+  int inside;
+  REAL t[3];
+} SUFFIX(place);
+
+static inline SUFFIX(place) SUFFIX(find)(rb_grid g, const REAL x[3]) {
+  SUFFIX(place) q;
+  q.inside = 1;
+  for (int a = 0; a < 3; a++) {
+    /* far outside is as good as just outside, and fits an integer */
+    const REAL y = x[a] > -2 ? (x[a] < (REAL)g.n[a] + 1 ? x[a] : (REAL)g.n[a] + 1) : -2, low = SUFFIX(floor_of)(y);
+    q.low[a] = (int64_t)low;
+    q.t[a] = y - low;
+    q.inside &= q.low[a] >= 0 && q.low[a] + 1 < g.n[a];
+  }
+  q.index = (q.low[0] * g.n[1] + q.low[1]) * g.n[2] + q.low[2];
+  return q;
+}
+
+static inline REAL SUFFIX(value)(rb_grid g, const REAL *f, const SUFFIX(place) *q) {
+  const REAL u = 1 - q->t[0], v = 1 - q->t[1], w = 1 - q->t[2];
+  const int64_t sy = g.n[2], sx = g.n[1] * g.n[2];
+  if (q->inside) {
+    const REAL *c = f + q->index;
+    return u * (v * (w * c[0] + q->t[2] * c[1]) + q->t[1] * (w * c[sy] + q->t[2] * c[sy + 1])) +
+           q->t[0] * (v * (w * c[sx] + q->t[2] * c[sx + 1]) + q->t[1] * (w * c[sx + sy] + q->t[2] * c[sx + sy + 1]));
+  }
+  REAL sum = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    const int64_t a = q->low[0] + (corner & 1), b = q->low[1] + (corner >> 1 & 1), c = q->low[2] + (corner >> 2);
+    if (a < 0 || b < 0 || c < 0 || a >= g.n[0] || b >= g.n[1] || c >= g.n[2]) continue;
+    sum += (corner & 1 ? q->t[0] : u) * (corner & 2 ? q->t[1] : v) * (corner & 4 ? q->t[2] : w) * f[(a * g.n[1] + b) * g.n[2] + c];
+  }
+  return sum;
+}
+
+/* components 3: out = s + f(x + s); 1: out = f(x + s). */
+static void SUFFIX(resample)(rb_grid g, int components, const REAL *f, const REAL *s, REAL *out) {
+  const int64_t n = rb_grid_points(g);
+  PARALLEL
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
+    for (int64_t k = 0; k < g.n[2]; k++) {
+      const int64_t i = row * g.n[2] + k;
+      const REAL x[3] = {(REAL)(row / g.n[1]) + s[i], (REAL)(row % g.n[1]) + s[n + i], (REAL)k + s[2 * n + i]};
+      const SUFFIX(place) q = SUFFIX(find)(g, x);
+      if (components == 1)
+        out[i] = SUFFIX(value)(g, f, &q);
+      else
+        for (int c = 0; c < 3; c++) out[c * n + i] = s[c * n + i] + SUFFIX(value)(g, f + c * n, &q);
+    }
+}
+
+static void SUFFIX(jacobian)(rb_grid g, const REAL *s, REAL *out) {
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  PARALLEL
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
+    for (int64_t k = 0; k < g.n[2]; k++) {
+      const int64_t i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
+      REAL j[3][3];
+      for (int a = 0; a < 3; a++) {
+        const int64_t low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < g.n[a] ? stride[a] : 0;
+        const REAL per = high - low == 2 * stride[a] ? (REAL)0.5 : high != low ? 1 : 0;
+        for (int c = 0; c < 3; c++) j[c][a] = (REAL)(c == a) + per * (s[c * n + i + high] - s[c * n + i + low]);
+      }
+      out[i] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+               j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
+    }
+}

@@ -1,0 +1,91 @@
+/* Oracle of compose: double; the trilinear sum over eight neighbours, each looked up with its bound check. */
+#include "kernels/compose/compose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static rb_status supports(const rb_compose_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_compose_plan *p) { free(p); }
+
+static double get(const rb_compose_plan *p, const void *f, int64_t i) { return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i]; }
+static void put(const rb_compose_plan *p, void *f, int64_t i, double v) {
+  if (p->desc.dtype == RB_F64)
+    ((double *)f)[i] = v;
+  else
+    ((float *)f)[i] = (float)v;
+}
+static int64_t index_of(rb_grid g, const int64_t at[3]) { return (at[0] * g.n[1] + at[1]) * g.n[2] + at[2]; }
+
+/* Component c of f at x, 0 beyond the grid. */
+static double sample(const rb_compose_plan *p, const void *f, int c, const double x[3]) {
+  const rb_grid g = p->desc.grid;
+  double sum = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    double weight = 1;
+    int64_t at[3];
+    int inside = 1;
+    for (int a = 0; a < 3; a++) {
+      const double low = floor(x[a]), t = x[a] - low;
+      const int up = corner >> a & 1;
+      weight *= up ? t : 1 - t;
+      inside = inside && low + up >= 0 && low + up <= (double)(g.n[a] - 1);
+      at[a] = inside ? (int64_t)low + up : 0;
+    }
+    if (inside) sum += weight * get(p, f, c * rb_grid_points(g) + index_of(g, at));
+  }
+  return sum;
+}
+/* Node i, moved by s. */
+static void moved(const rb_compose_plan *p, const void *s, int64_t i, double x[3]) {
+  const rb_grid g = p->desc.grid;
+  const int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+  for (int a = 0; a < 3; a++) x[a] = (double)at[a] + get(p, s, a * rb_grid_points(g) + i);
+}
+
+static rb_status compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
+  const int64_t n = rb_grid_points(p->desc.grid);
+  for (int64_t i = 0; i < n; i++) {
+    double x[3];
+    moved(p, s2, i, x);
+    for (int c = 0; c < 3; c++) put(p, out, c * n + i, get(p, s2, c * n + i) + sample(p, s1, c, x));
+  }
+  return RB_OK;
+}
+static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+  const int64_t n = rb_grid_points(p->desc.grid);
+  for (int64_t i = 0; i < n; i++) {
+    double x[3];
+    moved(p, s, i, x);
+    put(p, out, i, sample(p, f, 0, x));
+  }
+  return RB_OK;
+}
+
+/* Difference quotient of component c along axis a at node i. */
+static double slope(const rb_compose_plan *p, const void *s, int c, int a, int64_t i) {
+  const rb_grid g = p->desc.grid;
+  const int64_t stride = a == 0 ? g.n[1] * g.n[2] : a == 1 ? g.n[2] : 1, at = i / stride % g.n[a], n = rb_grid_points(g);
+  const int64_t low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
+  if (low == high) return 0;
+  return (get(p, s, c * n + i + high * stride) - get(p, s, c * n + i + low * stride)) / (double)(high - low);
+}
+static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
+  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) {
+    double j[3][3];
+    for (int c = 0; c < 3; c++)
+      for (int a = 0; a < 3; a++) j[c][a] = (c == a) + slope(p, s, c, a, i);
+    put(p, out, i, j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+                       j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]));
+  }
+  return RB_OK;
+}
+
+const rb_compose_ops rb_compose_ref = {supports, plan, compose, warp, determinant, destroy};

@@ -1,0 +1,56 @@
+/* Baseline of smooth on the CPU: all cores; every pass runs its vector loop along x3, whatever axis it filters. */
+#include "kernels/smooth/smooth.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REAL float
+#define SUFFIX(name) name##_f32
+#include "cpu_ref/smooth/smooth_omp_real.h"
+#undef REAL
+#undef SUFFIX
+#define REAL double
+#define SUFFIX(name) name##_f64
+#include "cpu_ref/smooth/smooth_omp_real.h"
+
+typedef struct {
+  rb_smooth_plan head;
+  void *rows; /* a padded row a thread */
+  int64_t length;
+} omp_plan;
+
+static rb_status supports(const rb_smooth_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static void destroy(rb_smooth_plan *head) {
+  omp_plan *p = (omp_plan *)head;
+  rb_release(head->backend, p->rows);
+  free(p);
+}
+static rb_status plan(const rb_backend *backend, const rb_smooth_desc *d, rb_smooth_plan **out) {
+  rb_status st = RB_OK;
+  omp_plan *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  p->length = (d->grid.n[2] + 2 * RB_SMOOTH_RADIUS + 31) / 32 * 32;
+  RB_TRY(rb_alloc(backend, (size_t)omp_get_max_threads() * (size_t)p->length * rb_dtype_size(d->dtype), &p->rows));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+static rb_status pass(rb_smooth_plan *head, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  omp_plan *p = (omp_plan *)head;
+  const rb_grid g = head->desc.grid;
+  const int64_t c = head->desc.components, lines = axis == 0 ? c : c * g.n[0], inner = axis == 0 ? g.n[1] * g.n[2] : g.n[2];
+  if (axis == 2 && head->desc.dtype == RB_F64) along_rows_f64(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
+  else if (axis == 2) along_rows_f32(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
+  else if (head->desc.dtype == RB_F64) across_rows_f64(lines, g.n[axis], inner, k, in, out);
+  else across_rows_f32(lines, g.n[axis], inner, k, in, out);
+  return RB_OK;
+}
+
+const rb_smooth_ops rb_smooth_omp = {supports, plan, pass, NULL, destroy};

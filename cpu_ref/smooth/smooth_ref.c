@@ -1,0 +1,36 @@
+/* Oracle of smooth: double, one pass an axis, a bound check a tap. */
+#include "kernels/smooth/smooth.h"
+
+#include <stdlib.h>
+
+static rb_status supports(const rb_smooth_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_smooth_desc *d, rb_smooth_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_smooth_plan *p) { free(p); }
+
+static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  const rb_grid g = p->desc.grid;
+  const int64_t n = rb_grid_points(g), stride = axis == 0 ? g.n[1] * g.n[2] : axis == 1 ? g.n[2] : 1;
+  for (int64_t i = 0; i < p->desc.components * n; i++) {
+    const int64_t at = i / stride % g.n[axis];
+    double sum = 0;
+    for (int64_t d = -k->radius; d <= k->radius; d++) {
+      if (at + d < 0 || at + d >= g.n[axis]) continue;
+      const int64_t j = i + d * stride;
+      sum += k->k[d < 0 ? -d : d] * (p->desc.dtype == RB_F64 ? ((const double *)in)[j] : (double)((const float *)in)[j]);
+    }
+    if (p->desc.dtype == RB_F64)
+      ((double *)out)[i] = sum;
+    else
+      ((float *)out)[i] = (float)sum;
+  }
+  return RB_OK;
+}
+
+const rb_smooth_ops rb_smooth_ref = {supports, plan, pass, NULL, destroy};

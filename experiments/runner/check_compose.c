@@ -1,0 +1,155 @@
+/* Checks of the compose family. */
+#include "experiments/runner/check.h"
+#include "experiments/runner/host_apply.h"
+#include "kernels/compose/compose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { COMPOSE, WARP, DETERMINANT, KINDS } kind;
+static const char *const kind_names[] = {"compose", "warp", "determinant"};
+
+/* compose: f and s three components; warp: f one; determinant: f unused. */
+static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const void *f, const void *s, void *out) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_compose_plan *p = NULL;
+  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype), in_bytes = w == COMPOSE ? 3 * one : one, out_bytes = w == COMPOSE ? 3 * one : one;
+  void *df = NULL, *ds = NULL, *to = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_compose_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, f, in_bytes, &df));
+  RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
+  RB_TRY(rb_poisoned(b, out_bytes, &to));
+  RB_TRY(w == COMPOSE ? rb_compose(p, df, ds, to) : w == WARP ? rb_compose_warp(p, df, ds, to) : rb_compose_determinant(p, ds, to));
+  RB_TRY(b->download(out, to, out_bytes));
+done:
+  rb_compose_destroy(p);
+  if (b) rb_release(b, to), rb_release(b, ds), rb_release(b, df);
+  return st;
+}
+
+static int supported(const rb_variant *v, const rb_compose_desc *d) {
+  int ok = ((const rb_compose_ops *)v->ops)->supports(d) == RB_OK;
+  rb_clear();
+  return ok;
+}
+
+typedef struct {
+  int64_t n;
+  void *f, *s, *got, *want; /* three components each */
+} arrays;
+static arrays room(const rb_compose_desc *d) {
+  arrays a = {.n = rb_grid_points(d->grid)};
+  const size_t bytes = 3 * (size_t)a.n * rb_dtype_size(d->dtype);
+  a.f = malloc(bytes), a.s = malloc(bytes), a.got = malloc(bytes), a.want = malloc(bytes);
+  return a;
+}
+static void drop(arrays a) { free(a.f), free(a.s), free(a.got), free(a.want); }
+static double reach(const rb_compose_desc *d, double displacement) { return (double)(d->grid.n[0] + d->grid.n[1] + d->grid.n[2]) + displacement; }
+
+static void against_oracle(rb_checker *c, const rb_compose_desc *d, double displacement) {
+  arrays a = room(d);
+  rb_check_random(d->dtype, a.f, 3 * a.n, 71);
+  rb_check_random(d->dtype, a.s, 3 * a.n, 72);
+  for (int64_t i = 0; i < 3 * a.n; i++) rb_check_set(d->dtype, a.s, i, displacement * rb_check_at(d->dtype, a.s, i));
+  for (int w = COMPOSE; w < KINDS; w++) {
+    const int64_t m = w == COMPOSE ? 3 * a.n : a.n;
+    const double limit = w == DETERMINANT ? rb_compose_tolerance(d, pow(1 + displacement, 3), 0) : rb_compose_tolerance(d, 1 + displacement, reach(d, displacement));
+    if (rb_check_status(c, by(c->variant, d, (kind)w, a.f, a.s, a.got), "%s", kind_names[w]) &&
+        rb_check_status(c, by(&rb_compose_family.variants[0], d, (kind)w, a.f, a.s, a.want), "oracle"))
+      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, m), limit, "%s by %g voxels %lldx%lldx%lld %s", kind_names[w], displacement,
+                     (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
+  }
+  drop(a);
+}
+
+static void at_node(rb_grid g, int64_t i, double x[3]) {
+  x[0] = (double)(i / g.n[2] / g.n[1]), x[1] = (double)(i / g.n[2] % g.n[1]), x[2] = (double)(i % g.n[2]);
+}
+
+/* Whole shifts move values as they are, and bring in zeros. */
+static void shifts(rb_checker *c, const rb_compose_desc *d) {
+  const int shift[3] = {1, -2, 3};
+  const rb_grid g = d->grid;
+  arrays a = room(d);
+  rb_check_random(d->dtype, a.f, a.n, 73);
+  for (int k = 0; k < 3; k++)
+    for (int64_t i = 0; i < a.n; i++) rb_check_set(d->dtype, a.s, k * a.n + i, shift[k]);
+  for (int64_t i = 0; i < a.n; i++) {
+    double x[3];
+    int inside = 1;
+    at_node(g, i, x);
+    for (int k = 0; k < 3; k++) x[k] += shift[k], inside = inside && x[k] >= 0 && x[k] < (double)g.n[k];
+    rb_check_set(d->dtype, a.want, i, inside ? rb_check_at(d->dtype, a.f, (int64_t)((x[0] * (double)g.n[1] + x[1]) * (double)g.n[2] + x[2])) : 0);
+  }
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "shift"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), rb_compose_tolerance(d, 1, reach(d, 3)), "whole shifts, %s", rb_dtype_name(d->dtype));
+  for (int64_t i = 0; i < 3 * a.n; i++) rb_check_set(d->dtype, a.s, i, 1e9);
+  memset(a.want, 0, (size_t)a.n * rb_dtype_size(d->dtype));
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "far"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "far away is zero, %s", rb_dtype_name(d->dtype));
+  drop(a);
+}
+
+/* 0 is neutral on both sides. */
+static void neutral(rb_checker *c, const rb_compose_desc *d) {
+  arrays a = room(d);
+  rb_check_random(d->dtype, a.s, 3 * a.n, 74);
+  memset(a.f, 0, 3 * (size_t)a.n * rb_dtype_size(d->dtype));
+  if (rb_check_status(c, by(c->variant, d, COMPOSE, a.f, a.s, a.got), "0 o s"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), 0, "0 o s = s, %s", rb_dtype_name(d->dtype));
+  if (rb_check_status(c, by(c->variant, d, COMPOSE, a.s, a.f, a.got), "s o 0"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), rb_compose_tolerance(d, 1, 0), "s o 0 = s, %s", rb_dtype_name(d->dtype));
+  drop(a);
+}
+
+/* s(x) = A x: its determinant is det(I + A) at every node, and a linear image is sampled exactly inside. */
+static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
+  static const double A[3][3] = {{0.02, -0.03, 0.01}, {0.04, -0.05, 0.02}, {-0.01, 0.03, 0.06}};
+  static const double slope[3] = {0.3, -0.2, 0.1};
+  const double det = (1 + A[0][0]) * ((1 + A[1][1]) * (1 + A[2][2]) - A[1][2] * A[2][1]) - A[0][1] * (A[1][0] * (1 + A[2][2]) - A[1][2] * A[2][0]) +
+                     A[0][2] * (A[1][0] * A[2][1] - (1 + A[1][1]) * A[2][0]);
+  const rb_grid g = d->grid;
+  arrays a = room(d);
+  double worst = 0, off = 0;
+  for (int64_t i = 0; i < a.n; i++) {
+    double x[3];
+    at_node(g, i, x);
+    for (int k = 0; k < 3; k++) rb_check_set(d->dtype, a.s, k * a.n + i, A[k][0] * x[0] + A[k][1] * x[1] + A[k][2] * x[2]);
+    rb_check_set(d->dtype, a.f, i, slope[0] * x[0] + slope[1] * x[1] + slope[2] * x[2]);
+  }
+  if (rb_check_status(c, by(c->variant, d, DETERMINANT, a.f, a.s, a.got), "determinant"))
+    for (int64_t i = 0; i < a.n; i++) off = fmax(off, fabs(rb_check_at(d->dtype, a.got, i) - det));
+  rb_check_value(c, off, rb_compose_tolerance(d, 2, reach(d, 0)), "determinant of a linear map, %s", rb_dtype_name(d->dtype));
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp"))
+    for (int64_t i = 0; i < a.n; i++) {
+      double x[3], want = 0;
+      int inside = 1;
+      at_node(g, i, x);
+      for (int k = 0; k < 3; k++) {
+        x[k] += rb_check_at(d->dtype, a.s, k * a.n + i);
+        want += slope[k] * x[k];
+        inside = inside && x[k] >= 0 && x[k] <= (double)(g.n[k] - 1);
+      }
+      if (inside) worst = fmax(worst, fabs(rb_check_at(d->dtype, a.got, i) - want));
+    }
+  rb_check_value(c, worst, rb_compose_tolerance(d, 10, reach(d, 3)), "a linear image, %s", rb_dtype_name(d->dtype));
+  drop(a);
+}
+
+void rb_check_compose(rb_checker *c) {
+  for (int t = RB_F32; t <= RB_F64; t++) {
+    rb_compose_desc d = {.grid = {{9, 14, 11}}, .dtype = (rb_dtype)t};
+    if (!supported(c->variant, &d)) continue;
+    shifts(c, &d);
+    neutral(c, &d);
+    linear_maps(c, &d);
+    for (int g = 0; g < rb_check_grid_count; g++) {
+      d.grid = rb_check_grids[g];
+      against_oracle(c, &d, 0.7);
+      against_oracle(c, &d, 4);
+    }
+  }
+}

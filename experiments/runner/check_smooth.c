@@ -1,0 +1,107 @@
+/* Checks of the smooth family. */
+#include "experiments/runner/check.h"
+#include "experiments/runner/host_apply.h"
+#include "kernels/smooth/smooth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t values_of(const rb_smooth_desc *d) { return d->components * rb_grid_points(d->grid); }
+
+/* axis 0 to 2: one pass; -1: all. */
+static rb_status by(const rb_variant *v, const rb_smooth_desc *d, double sigma, int axis, const void *in, void *out) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_smooth_plan *p = NULL;
+  size_t bytes = (size_t)values_of(d) * rb_dtype_size(d->dtype);
+  void *from = NULL, *to = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_smooth_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, in, bytes, &from));
+  RB_TRY(rb_poisoned(b, bytes, &to));
+  RB_TRY(axis < 0 ? rb_smooth(p, sigma, from, to) : rb_smooth_pass(p, sigma, axis, from, to));
+  RB_TRY(b->download(out, to, bytes));
+done:
+  rb_smooth_destroy(p);
+  if (b) rb_release(b, to), rb_release(b, from);
+  return st;
+}
+
+static int supported(const rb_variant *v, const rb_smooth_desc *d) {
+  int ok = ((const rb_smooth_ops *)v->ops)->supports(d) == RB_OK;
+  rb_clear();
+  return ok;
+}
+
+static void against_oracle(rb_checker *c, const rb_smooth_desc *d, double sigma) {
+  const int64_t m = values_of(d);
+  size_t bytes = (size_t)m * rb_dtype_size(d->dtype);
+  void *in = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes);
+  rb_check_random(d->dtype, in, m, 61);
+  for (int axis = -1; axis < 3; axis++)
+    if (rb_check_status(c, by(c->variant, d, sigma, axis, in, got), "smooth") && rb_check_status(c, by(&rb_smooth_family.variants[0], d, sigma, axis, in, want), "oracle"))
+      rb_check_value(c, rb_check_distance(d->dtype, got, want, m), rb_smooth_tolerance(d, sigma, 1), "%s sigma %g %lldx%lldx%lld x %d %s",
+                     axis < 0 ? "all axes" : axis == 0 ? "x1" : axis == 1 ? "x2" : "x3", sigma, (long long)d->grid.n[0], (long long)d->grid.n[1],
+                     (long long)d->grid.n[2], d->components, rb_dtype_name(d->dtype));
+  free(want), free(got), free(in);
+}
+
+/* One voxel of 1 becomes the normalised kernel of the contract, written out anew here. */
+static void impulse(rb_checker *c, rb_dtype t, double sigma) {
+  const int r = (int)ceil(3 * sigma);
+  const rb_smooth_desc d = {.grid = {{2 * r + 3, 2 * r + 5, 2 * r + 1}}, .components = 1, .dtype = t};
+  const int64_t n = rb_grid_points(d.grid), centre[3] = {r + 1, r + 2, r};
+  void *in = calloc((size_t)n, rb_dtype_size(t)), *out = malloc((size_t)n * rb_dtype_size(t));
+  double sum = 0, worst = 0, mass = 0;
+  for (int e = -r; e <= r; e++) sum += exp(-0.5 * e * e / (sigma * sigma));
+  rb_check_set(t, in, (centre[0] * d.grid.n[1] + centre[1]) * d.grid.n[2] + centre[2], 1);
+  if (rb_check_status(c, by(c->variant, &d, sigma, -1, in, out), "impulse"))
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at[3] = {i / d.grid.n[2] / d.grid.n[1], i / d.grid.n[2] % d.grid.n[1], i % d.grid.n[2]};
+      double want = 1;
+      for (int a = 0; a < 3; a++) {
+        const double e = (double)(at[a] - centre[a]);
+        want *= fabs(e) <= r ? exp(-0.5 * e * e / (sigma * sigma)) / sum : 0;
+      }
+      worst = fmax(worst, fabs(rb_check_at(t, out, i) - want));
+      mass += rb_check_at(t, out, i);
+    }
+  rb_check_value(c, worst, rb_smooth_tolerance(&d, sigma, 1), "an impulse becomes the kernel, sigma %g %s", sigma, rb_dtype_name(t));
+  rb_check_value(c, fabs(mass - 1), (double)n * rb_smooth_tolerance(&d, sigma, 1), "which sums to 1, sigma %g %s", sigma, rb_dtype_name(t));
+  free(out), free(in);
+}
+
+/* <S f, g> = <f, S g>; axes in another order give the same. */
+static void symmetric(rb_checker *c, const rb_smooth_desc *d, double sigma) {
+  const int64_t m = values_of(d);
+  size_t bytes = (size_t)m * rb_dtype_size(d->dtype);
+  void *f = malloc(bytes), *g = malloc(bytes), *sf = malloc(bytes), *sg = malloc(bytes), *one = malloc(bytes);
+  rb_check_random(d->dtype, f, m, 62);
+  rb_check_random(d->dtype, g, m, 63);
+  if (rb_check_status(c, by(c->variant, d, sigma, -1, f, sf), "symmetry") && rb_check_status(c, by(c->variant, d, sigma, -1, g, sg), "symmetry"))
+    rb_check_value(c, fabs(rb_check_dot(d->dtype, sf, g, m) - rb_check_dot(d->dtype, f, sg, m)) / (double)m, rb_smooth_tolerance(d, sigma, 1), "symmetric, %s",
+                   rb_dtype_name(d->dtype));
+  if (rb_check_status(c, by(c->variant, d, sigma, 0, f, one), "order") && rb_check_status(c, by(c->variant, d, sigma, 1, one, sg), "order") &&
+      rb_check_status(c, by(c->variant, d, sigma, 2, sg, one), "order"))
+    rb_check_value(c, rb_check_distance(d->dtype, one, sf, m), rb_smooth_tolerance(d, sigma, 1), "axes commute, %s", rb_dtype_name(d->dtype));
+  free(one), free(sg), free(sf), free(g), free(f);
+}
+
+void rb_check_smooth(rb_checker *c) {
+  static const double sigmas[] = {0, 0.5, 1.3, 3};
+  for (int t = RB_F32; t <= RB_F64; t++) {
+    rb_smooth_desc d = {.grid = {{17, 12, 23}}, .components = 3, .dtype = (rb_dtype)t};
+    if (!supported(c->variant, &d)) continue;
+    symmetric(c, &d, 1.7);
+    impulse(c, (rb_dtype)t, 1);
+    impulse(c, (rb_dtype)t, 2.2);
+    for (int g = 0; g < rb_check_grid_count; g++)
+      for (size_t k = 0; k < sizeof sigmas / sizeof *sigmas; k++) {
+        d.grid = rb_check_grids[g], d.components = k % 2 ? 3 : 1;
+        against_oracle(c, &d, sigmas[k]);
+      }
+    d.grid = rb_grid_make(3, 4, 700), d.components = 2; /* longer than a piece of a row */
+    against_oracle(c, &d, 3);
+  }
+}

@@ -1,0 +1,49 @@
+#include "kernels/compose/compose.h"
+
+#include <float.h>
+
+#define RB_FAMILY_OPS rb_compose_ops
+#define RB_FAMILY_DEF "kernels/compose/compose_variants.def"
+#include "kernels/base/variant_table.h"
+
+const rb_family rb_compose_family = {
+    .name = "compose",
+    .what = "composition of displacement fields, warping, Jacobian determinant; zero outside",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+static const rb_compose_ops *ops_of(const rb_compose_plan *p) { return p->variant->ops; }
+
+rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out) {
+  rb_status st = RB_OK;
+  const rb_compose_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "compose: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+done:
+  return st;
+}
+rb_status rb_compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
+  if (out == s1 || out == s2) return RB_FAIL(RB_EINVAL, "compose: out of place only");
+  return ops_of(p)->compose(p, s1, s2, out);
+}
+rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+  if (out == f) return RB_FAIL(RB_EINVAL, "compose: out of place only");
+  return ops_of(p)->warp(p, f, s, out);
+}
+rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out) { return ops_of(p)->determinant(p, s, out); }
+void rb_compose_destroy(rb_compose_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_compose_bytes(const rb_compose_desc *d) { return 9.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
+double rb_compose_tolerance(const rb_compose_desc *d, double range, double reach) {
+  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach);
+}

@@ -1,0 +1,66 @@
+/* smooth: separable Gaussian filter of fields on a voxel grid, zero outside.
+ *
+ *   out(x) = sum_{|d1|,|d2|,|d3| <= r} k(d1) k(d2) k(d3) f(x + d),   k(d) = exp(-d^2 / (2 sigma^2)) / sum_{|e| <= r} exp(-e^2 / (2 sigma^2)),
+ *   r = ceil(3 sigma)
+ *
+ * sigma in voxels; f counts as 0 beyond the grid, so what lies near the border fades. Fields [components][n1][n2][n3], planar.
+ * demons2020 equation 1 prints exp(-d^2 / sigma^2), no normalisation and d up to nint(3 sigma); the published program does as
+ * written here. Source: demons2020, Algorithm 2. */
+#ifndef RB_SMOOTH_H
+#define RB_SMOOTH_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { RB_SMOOTH_RADIUS = 64 };
+
+typedef struct {
+  rb_grid grid;
+  int components; /* 1 to 3 */
+  rb_dtype dtype;
+} rb_smooth_desc;
+
+typedef struct rb_smooth_plan {
+  const rb_variant *variant;
+  const rb_backend *backend;
+  rb_smooth_desc desc;
+  void *scratch; /* [components][n] */
+} rb_smooth_plan;
+
+/* k(0) .. k(radius). */
+typedef struct {
+  int radius;
+  double k[RB_SMOOTH_RADIUS + 1];
+} rb_smooth_kernel;
+
+typedef struct {
+  rb_status (*supports)(const rb_smooth_desc *desc);
+  rb_status (*plan)(const rb_backend *backend, const rb_smooth_desc *desc, rb_smooth_plan **out);
+  rb_status (*pass)(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
+  rb_status (*run)(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out); /* all axes; NULL: three passes */
+  void (*destroy)(rb_smooth_plan *p);
+} rb_smooth_ops;
+
+/* RB_EINVAL for sizes and components out of range. Allocates the scratch that three passes need. */
+rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out);
+/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS. out must not be in. */
+rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
+/* Along one axis only (0: x1, the slowest). */
+rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);
+void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
+
+rb_status rb_smooth_kernel_make(double sigma, rb_smooth_kernel *out);
+/* Useful work of all three passes: 2 (2 r + 1) FLOPs a value and axis; least traffic: one read and one write a value and pass. */
+double rb_smooth_flops(const rb_smooth_desc *desc, double sigma);
+double rb_smooth_bytes(const rb_smooth_desc *desc, int passes);
+/* Largest accepted |out - oracle| for |f| <= range: the weights sum to 1, each axis rounds a sum of 2 r + 1 products. */
+double rb_smooth_tolerance(const rb_smooth_desc *desc, double sigma, double range);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
