@@ -11,7 +11,7 @@ hash() { # of the contents and names of the files that exist among the arguments
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral field transport gausssum smooth compose probe claire landmarks; do
+  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/measure.c"

@@ -174,6 +174,7 @@ static void live_checks(rb_checker *c) {
   if (c->family == &rb_gausssum_family) rb_check_gausssum(c);
   if (c->family == &rb_smooth_family) rb_check_smooth(c);
   if (c->family == &rb_compose_family) rb_check_compose(c);
+  if (c->family == &rb_force_family) rb_check_force(c);
   if (c->family == &rb_probe_family) rb_check_probe(c);
 }
 

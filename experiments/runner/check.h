@@ -37,6 +37,7 @@ void rb_check_transport(rb_checker *c);
 void rb_check_gausssum(rb_checker *c);
 void rb_check_smooth(rb_checker *c);
 void rb_check_compose(rb_checker *c);
+void rb_check_force(rb_checker *c);
 void rb_check_probe(rb_checker *c);
 /* CPU oracle against what this CUDA variant gave on the GPU host. Runs on machines without a GPU. */
 void rb_check_interp_golden(rb_checker *c);

@@ -6,6 +6,7 @@
 #include "experiments/runner/table.h"
 #include "kernels/probe/probe.h"
 #include "solvers/claire/claire.h"
+#include "solvers/demons/demons.h"
 #include "solvers/landmarks/landmarks.h"
 
 #include <dirent.h>
@@ -84,8 +85,7 @@ static void list_solvers(void) {
   }
 }
 
-static void list_landmarks(void) {
-  const rb_family *f = &rb_landmarks_family;
+static void list_system(const rb_family *f) {
   printf("  %-11s %s\n", f->name, f->what);
   for (int v = 0; v < f->count; v++) printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
 }
@@ -97,10 +97,12 @@ static int list_one(const char *name) {
     list_solvers();
     return 1;
   }
-  if (strcmp(name, rb_landmarks_family.name) == 0) {
-    list_landmarks();
-    return 1;
-  }
+  const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family};
+  for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+    if (strcmp(name, systems[i]->name) == 0) {
+      list_system(systems[i]);
+      return 1;
+    }
   if (rb_family_find(name, &f) != RB_OK) {
     rb_clear();
     return 0;
@@ -136,7 +138,7 @@ int rb_cmd_list(int argc, char **argv) {
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);
-  if (all || strcmp(what, "solvers") == 0) list_solvers(), list_landmarks();
+  if (all || strcmp(what, "solvers") == 0) list_solvers(), list_system(&rb_landmarks_family), list_system(&rb_demons_family);
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
 }

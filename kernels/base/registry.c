@@ -11,6 +11,7 @@ static const rb_family *const families[] = {
     &rb_gausssum_family,
     &rb_smooth_family,
     &rb_compose_family,
+    &rb_force_family,
     &rb_probe_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };

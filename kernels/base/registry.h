@@ -24,7 +24,8 @@ typedef struct {
 } rb_family;
 
 extern const rb_family rb_interp_family, rb_derivative_family, rb_spectral_family, rb_field_family, rb_transport_family,
-    rb_gausssum_family, rb_smooth_family, rb_compose_family, rb_probe_family;
+    rb_gausssum_family, rb_smooth_family, rb_compose_family, rb_force_family,
+    rb_probe_family;
 
 /* All families, in the order in which tables list them. */
 const rb_family *const *rb_families(int *count);

@@ -1,0 +1,33 @@
+/* Baseline of force on the CPU: all cores. */
+#include "kernels/force/force.h"
+
+#include <stdlib.h>
+
+#define REAL float
+#define SUFFIX(name) name##_f32
+#include "cpu_ref/force/force_omp_real.h"
+#undef REAL
+#undef SUFFIX
+#define REAL double
+#define SUFFIX(name) name##_f64
+#include "cpu_ref/force/force_omp_real.h"
+
+static rb_status supports(const rb_force_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_force_plan *p) { free(p); }
+static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
+  if (p->desc.dtype == RB_F64)
+    force_f64(p->desc.grid, ratio, fixed, warped, u);
+  else
+    force_f32(p->desc.grid, (float)ratio, fixed, warped, u);
+  return RB_OK;
+}
+
+const rb_force_ops rb_force_omp = {supports, plan, force, destroy};

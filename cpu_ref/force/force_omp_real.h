@@ -1,0 +1,17 @@
+/* Body of cpu/omp of force, once a precision: REAL, SUFFIX(name). */
+static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *w, REAL *u) {
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
+    for (int64_t k = 0; k < g.n[2]; k++) {
+      const int64_t i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
+      REAL slope[3], square = 0;
+      for (int a = 0; a < 3; a++) {
+        const int64_t low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < g.n[a] ? stride[a] : 0;
+        slope[a] = (high - low == 2 * stride[a] ? (REAL)0.5 : 1) * (w[i + high] - w[i + low]);
+        square += slope[a] * slope[a];
+      }
+      const REAL d = fixed[i] - w[i], under = square + ratio * ratio * d * d, scale = fixed[i] != 0 && w[i] != 0 && under > 0 ? d / under : 0;
+      for (int a = 0; a < 3; a++) u[a * n + i] = scale * slope[a];
+    }
+}

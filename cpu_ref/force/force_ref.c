@@ -1,0 +1,42 @@
+/* Oracle of force: double, a node at a time. */
+#include "kernels/force/force.h"
+
+#include <stdlib.h>
+
+static rb_status supports(const rb_force_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_force_plan *p) { free(p); }
+
+static double get(const rb_force_plan *p, const void *f, int64_t i) { return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i]; }
+
+static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
+  const rb_grid g = p->desc.grid;
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  for (int64_t i = 0; i < n; i++) {
+    const double f = get(p, fixed, i), w = get(p, warped, i), d = f - w;
+    double slope[3], square = 0;
+    for (int a = 0; a < 3; a++) {
+      const int64_t at = i / stride[a] % g.n[a], low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
+      slope[a] = low == high ? 0 : (get(p, warped, i + high * stride[a]) - get(p, warped, i + low * stride[a])) / (double)(high - low);
+      square += slope[a] * slope[a];
+    }
+    const double under = square + ratio * ratio * d * d;
+    for (int a = 0; a < 3; a++) {
+      const double v = f != 0 && w != 0 && under > 0 ? d * slope[a] / under : 0;
+      if (p->desc.dtype == RB_F64)
+        ((double *)u)[a * n + i] = v;
+      else
+        ((float *)u)[a * n + i] = (float)v;
+    }
+  }
+  return RB_OK;
+}
+
+const rb_force_ops rb_force_ref = {supports, plan, force, destroy};

@@ -1,0 +1,68 @@
+/* Checks of the force family. */
+#include "experiments/runner/check.h"
+#include "experiments/runner/host_apply.h"
+#include "kernels/force/force.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static rb_status by(const rb_variant *v, const rb_force_desc *d, double ratio, const void *fixed, const void *warped, void *u) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_force_plan *p = NULL;
+  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
+  void *f = NULL, *w = NULL, *to = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_force_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, fixed, one, &f));
+  RB_TRY(rb_to_backend(b, warped, one, &w));
+  RB_TRY(rb_poisoned(b, 3 * one, &to));
+  RB_TRY(rb_force(p, ratio, f, w, to));
+  RB_TRY(b->download(u, to, 3 * one));
+done:
+  rb_force_destroy(p);
+  if (b) rb_release(b, to), rb_release(b, w), rb_release(b, f);
+  return st;
+}
+
+/* Against the oracle; the bound on |u|; equal images exert no force; half of the nodes are background. */
+static void one_grid(rb_checker *c, const rb_force_desc *d, double ratio) {
+  const int64_t n = rb_grid_points(d->grid);
+  const size_t bytes = 3 * (size_t)n * rb_dtype_size(d->dtype);
+  void *f = malloc(bytes), *w = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes);
+  double longest = 0, moved = 0;
+  rb_check_random(d->dtype, f, n, 81);
+  rb_check_random(d->dtype, w, n, 82);
+  for (int64_t i = 0; i < n; i += 4) rb_check_set(d->dtype, f, i, 0);
+  for (int64_t i = 2; i < n; i += 4) rb_check_set(d->dtype, w, i, 0);
+  if (rb_check_status(c, by(c->variant, d, ratio, f, w, got), "force") && rb_check_status(c, by(&rb_force_family.variants[0], d, ratio, f, w, want), "oracle")) {
+    rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), rb_force_tolerance(d, ratio), "force, ratio %g %lldx%lldx%lld %s", ratio, (long long)d->grid.n[0],
+                   (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
+    for (int64_t i = 0; i < n; i++) {
+      double square = 0;
+      for (int a = 0; a < 3; a++) square += pow(rb_check_at(d->dtype, got, a * n + i), 2);
+      longest = fmax(longest, sqrt(square));
+      if (i % 2 == 0) moved = fmax(moved, square);
+    }
+    rb_check_value(c, longest, 0.5 / ratio + rb_force_tolerance(d, ratio), "no update is longer than sigma_x / (2 sigma_i)");
+    rb_check_value(c, moved, 0, "background stays");
+  }
+  if (rb_check_status(c, by(c->variant, d, ratio, w, w, got), "equal images")) {
+    double any = 0;
+    for (int64_t i = 0; i < 3 * n; i++) any = fmax(any, fabs(rb_check_at(d->dtype, got, i)));
+    rb_check_value(c, any, 0, "equal images exert no force");
+  }
+  free(want), free(got), free(w), free(f);
+}
+
+void rb_check_force(rb_checker *c) {
+  for (int t = RB_F32; t <= RB_F64; t++)
+    for (int g = 0; g < rb_check_grid_count; g++) {
+      rb_force_desc d = {.grid = rb_check_grids[g], .dtype = (rb_dtype)t};
+      int ok = ((const rb_force_ops *)c->variant->ops)->supports(&d) == RB_OK;
+      rb_clear();
+      if (!ok) continue;
+      one_grid(c, &d, 1);
+      one_grid(c, &d, 0.4);
+    }
+}

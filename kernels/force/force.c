@@ -1,0 +1,43 @@
+#include "kernels/force/force.h"
+
+#include <float.h>
+#include <math.h>
+
+#define RB_FAMILY_OPS rb_force_ops
+#define RB_FAMILY_DEF "kernels/force/force_variants.def"
+#include "kernels/base/variant_table.h"
+
+const rb_family rb_force_family = {
+    .name = "force",
+    .what = "the update of demons registration",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+static const rb_force_ops *ops_of(const rb_force_plan *p) { return p->variant->ops; }
+
+rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, rb_force_plan **out) {
+  rb_status st = RB_OK;
+  const rb_force_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+done:
+  return st;
+}
+rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
+  if (!(ratio > 0) || !isfinite(ratio)) return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
+  return ops_of(p)->force(p, ratio, fixed, warped, u);
+}
+void rb_force_destroy(rb_force_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_force_bytes(const rb_force_desc *d) { return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
+double rb_force_tolerance(const rb_force_desc *d, double ratio) { return 16 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * (1 + 1 / ratio); }

@@ -1,0 +1,48 @@
+/* force: the update of demons registration.
+ *
+ *   d = fixed - warped,   g = grad warped,   u = d g / (|g|^2 + (sigma_i / sigma_x)^2 d^2),   0 where the denominator is 0
+ *
+ * Gradient by central differences in voxels, one-sided at the border. Where either image is 0 (background, or nothing warped in)
+ * u is 0. Images [n1][n2][n3], u [3][n] in voxels; |u| <= sigma_x / (2 sigma_i). Source: demons2020 Algorithm 1; Vercauteren et al. */
+#ifndef RB_FORCE_H
+#define RB_FORCE_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/registry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  rb_grid grid;
+  rb_dtype dtype;
+} rb_force_desc;
+
+typedef struct rb_force_plan {
+  const rb_variant *variant;
+  const rb_backend *backend;
+  rb_force_desc desc;
+} rb_force_plan;
+
+typedef struct {
+  rb_status (*supports)(const rb_force_desc *desc);
+  rb_status (*plan)(const rb_backend *backend, const rb_force_desc *desc, rb_force_plan **out);
+  rb_status (*force)(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u);
+  void (*destroy)(rb_force_plan *p);
+} rb_force_ops;
+
+rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, rb_force_plan **out);
+/* ratio: sigma_i / sigma_x, positive. */
+rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u);
+void rb_force_destroy(rb_force_plan *p); /* takes NULL */
+
+/* Least traffic: both images read, three components written. */
+double rb_force_bytes(const rb_force_desc *desc);
+/* Largest accepted |u - oracle|: some ten roundings of a value of at most 1 / (2 ratio). */
+double rb_force_tolerance(const rb_force_desc *desc, double ratio);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

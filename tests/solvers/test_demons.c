@@ -1,0 +1,149 @@
+/* The log-demons solver: what an exponential must satisfy, a known deformation found again, and bad options. */
+#include "tests/cmocka_all.h"
+
+#include "kernels/base/rng.h"
+#include "solvers/demons/demons.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N1 = 26, N2 = 30, N3 = 28, N = N1 * N2 * N3 };
+
+static void ok(rb_status st) {
+  if (st != RB_OK) fail_msg("%s", rb_message_where());
+}
+
+/* A ball with a soft edge and a stripe inside, seen through x -> x + shift(x). */
+static float ball(double x, double y, double z) {
+  const double r = sqrt((x - 13) * (x - 13) + (y - 15) * (y - 15) + (z - 14) * (z - 14));
+  return (float)(255 / (1 + exp(1.5 * (r - 8))) * (0.8 + 0.2 * cos(0.7 * x)));
+}
+static void images(float *template_image, float *reference) {
+  for (int i = 0; i < N; i++) {
+    const double x = i / N3 / N2, y = i / N3 % N2, z = i % N3;
+    template_image[i] = ball(x, y, z);
+    reference[i] = ball(x + 1.2 * sin(0.2 * y), y + 1.5, z + 0.8 * cos(0.25 * x));
+  }
+}
+
+static rb_demons *problem(const char *variant, rb_demons_options o) {
+  static float template_image[N], reference[N];
+  const rb_variant *v;
+  rb_demons *s;
+  images(template_image, reference);
+  ok(rb_variant_find(&rb_demons_family, variant, &v));
+  ok(rb_demons_create(v, &o, rb_grid_make(N1, N2, N3), template_image, reference, &s));
+  return s;
+}
+static rb_demons_options small(void) {
+  rb_demons_options o = rb_demons_defaults();
+  o.sigma_fluid = 1.5, o.sigma_diffusion = 1, o.iterations = 40, o.stop = 0;
+  return o;
+}
+
+/* The difference falls at every iteration, to a small part; no fold; float32 as float64. */
+static void recovers(void **state) {
+  (void)state;
+  static rb_demons_result r, exact;
+  static float det[N];
+  rb_demons *s = problem("cpu-f64", small());
+  ok(rb_demons_solve(s, NULL, NULL, &exact));
+  rb_demons_destroy(s);
+  assert_true(exact.iterations == 40 && exact.after < 0.05 * exact.before && exact.energy[0] < exact.before);
+  for (int i = 1; i < exact.iterations; i++) assert_true(exact.energy[i] < exact.energy[i - 1]);
+  s = problem("cpu", small());
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  assert_true(fabs(r.before / exact.before - 1) < 1e-5 && fabs(r.after / exact.after - 1) < 1e-2);
+  ok(rb_demons_determinant(s, det));
+  for (int i = 0; i < N; i++) assert_true(det[i] > 0.2f && det[i] < 5);
+  rb_demons_destroy(s);
+}
+
+/* Inside the ball the displacement is the known one (where the image says anything about it). */
+static void known_deformation(void **state) {
+  (void)state;
+  static rb_demons_result r;
+  static float u[3 * N], a[N], b[N];
+  double off = 0, size = 0;
+  images(a, b);
+  rb_demons *s = problem("cpu", small());
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  ok(rb_demons_displacement(s, u));
+  for (int i = 0; i < N; i++) {
+    const double x = i / N3 / N2, y = i / N3 % N2;
+    const double want[3] = {1.2 * sin(0.2 * y), 1.5, 0.8 * cos(0.25 * x)};
+    const double g = fabs((double)b[i] - 127) < 100 ? 1 : 0; /* the edge */
+    for (int c = 0; c < 3; c++) off += g * pow((double)u[c * N + i] - want[c], 2), size += g * want[c] * want[c];
+  }
+  assert_true(sqrt(off / size) < 0.5); /* along the edge's tangent nothing is known */
+  rb_demons_destroy(s);
+}
+
+/* exp(a v) o exp(-a v) is the identity up to terms of second order in a; exp(a v) itself is of first order. */
+static void exponentials_are_inverse(void **state) {
+  (void)state;
+  static rb_demons_result r;
+  static float u[3 * N];
+  double error[2] = {0, 0}, length[2] = {0, 0};
+  rb_demons_options o = small();
+  o.iterations = 15;
+  rb_demons *s = problem("cpu-f64", o);
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  for (int k = 0; k < 4; k++) {
+    double worst = 0;
+    ok(rb_demons_exponential(s, k % 2 ? 0.5 : 1, k < 2, u));
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < N; i++) {
+        const int at[3] = {i / N3 / N2, i / N3 % N2, i % N3};
+        if (at[0] > 2 && at[1] > 2 && at[2] > 2 && at[0] < N1 - 3 && at[1] < N2 - 3 && at[2] < N3 - 3) worst = fmax(worst, fabs((double)u[c * N + i]));
+      }
+    *(k < 2 ? &error[k] : &length[k - 2]) = worst;
+  }
+  assert_true(length[0] > 0.5 && length[0] / length[1] > 1.8 && length[0] / length[1] < 2.2);
+  assert_true(error[0] < 0.1 * length[0] && error[0] / error[1] > 3 && error[0] / error[1] < 5);
+  rb_demons_destroy(s);
+}
+
+static void stops(void **state) {
+  (void)state;
+  static rb_demons_result r;
+  rb_demons_options o = small();
+  o.stop = 0.05, o.iterations = 200;
+  rb_demons *s = problem("cpu", o);
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  assert_int_equal(r.end, RB_DEMONS_CONVERGED);
+  const int last = r.iterations - 1;
+  assert_true(r.energy[last - 5] - r.energy[last] < 0.05 * r.energy[0] && r.energy[last - 6] - r.energy[last - 1] >= 0.05 * r.energy[0]);
+  rb_demons_destroy(s);
+  volatile int stop_now = 1;
+  o.interrupted = &stop_now;
+  s = problem("cpu", o);
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  assert_int_equal(r.end, RB_DEMONS_INTERRUPTED);
+  rb_demons_destroy(s);
+}
+
+static void bad_options(void **state) {
+  (void)state;
+  static float image[N];
+  const rb_variant *v;
+  rb_demons *s;
+  ok(rb_variant_find(&rb_demons_family, "cpu", &v));
+  rb_demons_options wrong[4];
+  for (int k = 0; k < 4; k++) wrong[k] = small();
+  wrong[0].sigma_fluid = -1, wrong[1].sigma_x = 0, wrong[2].padding = 0.5, wrong[3].iterations = 0;
+  for (int k = 0; k < 4; k++) {
+    assert_int_equal(rb_demons_create(v, &wrong[k], rb_grid_make(N1, N2, N3), image, image, &s), RB_EINVAL);
+    rb_clear();
+  }
+  assert_int_equal(rb_memory_live(RB_CPU), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(bad_options),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
