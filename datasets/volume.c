@@ -243,9 +243,10 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
   const char *path[2] = {a, b};
   nifti_set_debug_level(0);
   for (int i = 0; i < 2; i++) {
-    h[i] = nifti_image_read(path[i], 0);
-    RB_CHECK(h[i], RB_EFORMAT, "%s: the NIfTI header cannot be read", path[i]);
+    if (is_nifti_file(path[i]) > 0) h[i] = nifti_image_read(path[i], 0);
+    if (!h[i]) goto done; /* rb_volume_read tells */
   }
+  const int known = (h[0]->sform_code > 0 || h[0]->qform_code > 0) && (h[1]->sform_code > 0 || h[1]->qform_code > 0);
   const mat44 m[2] = {affine(h[0]), affine(h[1])};
   for (int c = 0; c < 3; c++) {
     double dot = 0, length[2] = {0, 0};
@@ -254,7 +255,7 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
       for (int i = 0; i < 2; i++) length[i] += (double)m[i].m[r][c] * (double)m[i].m[r][c];
     }
     for (int i = 0; i < 2; i++) length[i] = sqrt(length[i]);
-    RB_CHECK(dot >= cosine * length[0] * length[1], RB_EINVAL,
+    RB_CHECK(!known || dot >= cosine * length[0] * length[1], RB_EINVAL,
              "%s and %s are oriented differently (voxel axis %c); bring both to one orientation first, or say --ignore-geometry", a, b, "xyz"[c]);
     RB_CHECK(h[0]->dim[c + 1] != h[1]->dim[c + 1] || fabs(length[0] - length[1]) <= 0.01 * length[1], RB_EINVAL,
              "%s and %s have voxels of different size (%g and %g mm along %c); resample one first, or say --ignore-geometry", a, b, length[0], length[1], "xyz"[c]);

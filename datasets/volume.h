@@ -25,7 +25,7 @@ rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_gri
 rb_status rb_volume_geometry(rb_grid grid, double spacing, const double origin[3], rb_volume *out);
 /* RB_EINVAL when voxel axes of the two files differ in direction by more than 5 degrees or, along an axis of equally many
  * voxels, in spacing by more than 1 %: what stands at one index then does not lie at one place of the body. Origins may
- * differ. Reads headers only. */
+ * differ; directions are compared where both files declare them. Reads headers only; RB_OK for what is no NIfTI. */
 rb_status rb_volume_same_axes(const char *a, const char *b);
 void rb_volume_free(rb_volume *v);
 #endif

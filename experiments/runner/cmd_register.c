@@ -275,6 +275,16 @@ done:
   return st;
 }
 
+/* Both images, and each image's labels. Files that are not there or no NIfTI are told by whoever reads them. */
+static rb_status same_geometry(const request *r) {
+  rb_status st = RB_OK;
+  const char *pairs[3][2] = {{r->images[0], r->images[1]}, {r->images[0], r->labels[0]}, {r->images[1], r->labels[1]}};
+  for (int k = 0; k < 3 && !r->ignore_geometry; k++)
+    if (pairs[k][0] && pairs[k][1] && access(pairs[k][0], R_OK) == 0 && access(pairs[k][1], R_OK) == 0) RB_TRY(rb_volume_same_axes(pairs[k][0], pairs[k][1]));
+done:
+  return st;
+}
+
 static rb_status run(request *r, rb_claire_result *result) {
   rb_status st = RB_OK;
   const rb_variant *v;
@@ -288,9 +298,9 @@ static rb_status run(request *r, rb_claire_result *result) {
   RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
   if (r->grid.n[0]) RB_TRY(fits(v, &r->claire, r->grid)); /* before anything of that size is made */
+  RB_TRY(same_geometry(r));
   RB_TRY(make_folder(r->out));
   RB_TRY(rb_pair_read(r->images, r->labels, r->how, r->grid, &pair));
-  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(r->images[RB_TEMPLATE], r->images[RB_REFERENCE]));
   RB_TRY(fits(v, &r->claire, pair.grid));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);

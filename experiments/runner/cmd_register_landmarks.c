@@ -27,7 +27,8 @@ static const char help[] =
     "  --iterations N    evaluations of objective and gradient, at most (default 400)\n"
     "  --apply FILE      carry these points, or this mesh's, along as well\n"
     "  --grid H          velocity at t = 0 and displacement on points H apart around both sets, as NIfTI\n"
-    "  --variant NAME    'regbench list gausssum' shows all (default cuda/tiled, cpu/omp without a GPU)\n"
+    "  --variant NAME    'regbench list gausssum' shows all (default cuda/tiled, cpu/omp without a GPU or with\n"
+    "                    --double)\n"
     "  --double          float64 (default float32, as the paper)\n"
     "  --petsc 'OPTIONS' PETSc's own options, e.g. '-tao_monitor'\n\n"
     "DIR receives matched.vtk (the template at t = 1), momentum.csv, trajectories.csv (time, point, coordinates), applied.vtk,\n"
@@ -176,8 +177,8 @@ static rb_status write_all(const request *r, const rb_points set[2], rb_points *
     RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
     RB_TRY(write_points(r, "applied.vtk", carried->n, carried->dim, carried->x, carried->rest));
   }
-  if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
   RB_TRY(write_metrics(r, set, v, result));
+  if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
 done:
   free(x);
   return st;
@@ -204,6 +205,7 @@ static rb_status run(request *r, rb_landmarks_result *result) {
   RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
   RB_TRY(read_sets(r, set));
+  if (r->grid > 0) RB_TRY(rb_landmark_grid_fits(set, r->options.sigma, r->grid));
   if (r->apply) {
     RB_TRY(rb_points_read(r->apply, &carried));
     RB_CHECK(carried.dim == set[0].dim, RB_EINVAL, "%s is %dD, the landmarks are %dD", r->apply, carried.dim, set[0].dim);

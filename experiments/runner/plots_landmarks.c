@@ -51,7 +51,7 @@ int rb_plot_trajectories(const rb_judged *j, const char *data_path, FILE *data, 
   return 4;
 }
 
-/* One frame a time point, at most 40 of them; written for gnuplot's gif terminal. */
+/* One frame a time point; written for gnuplot's gif terminal. */
 int rb_plot_animation(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
   const json_t *l = found(j);
   if (!l) return 0;

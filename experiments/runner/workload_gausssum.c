@@ -116,7 +116,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
       for (int c = 0; c < DIM; c++) {
         const double d = fabs((double)got[c * n + s->row[r]] - s->exact[r][k][c]), e = fabs(s->exact[r][k][c]);
         off += d * d, norm += e * e;
-        worst = d <= worst ? worst : d; /* keeps a NaN */
+        if (worst == worst && !(d <= worst)) worst = d; /* a NaN stays */
         largest = fmax(largest, e);
       }
   }

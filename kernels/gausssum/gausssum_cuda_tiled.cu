@@ -104,7 +104,7 @@ struct halving<COUNT, 0> {
 /* Buffers of CHUNK columns in shared memory: the next ones are on their way while one is worked on. 48 KiB for any op in 3D. */
 template <class OP>
 struct buffers {
-  enum { COUNT = OP::IN > 8 ? 2 : 4, BYTES = COUNT * OP::IN * CHUNK * (int)sizeof(float) };
+  enum { COUNT = OP::IN > 6 ? 2 : 4, BYTES = COUNT * OP::IN * CHUNK * (int)sizeof(float) };
 };
 /* Columns start .. start + CHUNK - 1 into buffer[IN][CHUNK], zeros beyond the last; asynchronously, one batch. */
 template <int D, int IN>
@@ -185,13 +185,16 @@ static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, po
   rb_status st = RB_OK;
   const int n = (int)p->head.desc.n, groups = groups_for(rows_n, n, p->processors);
   const int shared = buffers<OP>::BYTES;
+  cudaFuncAttributes code = {};
   cudaLaunchAttribute overtake = {};
   cudaLaunchConfig_t how = {};
   RB_CUDA_TRY(cudaFuncSetAttribute(rows<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   overtake.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overtake.val.programmaticStreamSerializationAllowed = 1;
   how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = (size_t)shared, how.stream = rb_cuda_stream();
-  how.attrs = &overtake, how.numAttrs = p->overtakes ? 1 : 0;
+  /* code for a GPU before 9.0 does not wait for the launch before it, so none may overtake */
+  RB_CUDA_TRY(cudaFuncGetAttributes(&code, rows<D, OP>));
+  how.attrs = &overtake, how.numAttrs = p->overtakes && code.ptxVersion >= 90 ? 1 : 0;
   RB_CUDA_TRY(cudaLaunchKernelEx(&how, rows<D, OP>, k, groups, rows_n, row_points, n, points, end));
 done:
   return st;

@@ -125,10 +125,11 @@ static inline point_arrays point_arrays_of(const void *q, const void *p, const v
   point_arrays a = {{(const float *)q, (const float *)p, (const float *)alpha, (const float *)beta}};
   return a;
 }
+/* Plain loads: with overlapping launches the arrays are still being written while a kernel starts. */
 template <int D, int IN>
 static __device__ __forceinline__ void load_point(const point_arrays &in, int n, int i, float (&value)[IN]) {
 #pragma unroll
-  for (int v = 0; v < IN; v++) value[v] = i < n ? __ldg(in.array[v / D] + (size_t)(v % D) * n + i) : 0.0f;
+  for (int v = 0; v < IN; v++) value[v] = i < n ? in.array[v / D][(size_t)(v % D) * n + i] : 0.0f;
 }
 
 /* What becomes of the finished sums of a row: scaled and stored, or used for an explicit Euler step at once. Any target may

@@ -119,13 +119,13 @@ static void swap(void **a, void **b) {
   *a = *b, *b = t;
 }
 
-/* displacement = exp(a velocity), in as many steps as exp(velocity) needs; `spare` is overwritten. */
+/* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is overwritten. */
 static rb_status exponential(rb_demons *s, double a) {
   rb_status st = RB_OK;
   double most;
   int squarings = 0;
   RB_TRY(longest(s, s->velocity, &most));
-  while (most > 0.5) most /= 2, squarings++;
+  for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
   RB_TRY(rb_field_combine(s->field, 3 * s->n, ldexp(a, -squarings), s->velocity, 0, NULL, 0, s->displacement));
   for (int k = 0; k < squarings; k++) {
     RB_TRY(rb_compose(s->compose, s->displacement, s->displacement, s->spare));
@@ -135,7 +135,8 @@ done:
   return st;
 }
 
-/* warped = moving o (id + displacement); mean squared difference over the images' own voxels (both are 0 around). */
+/* warped = moving o (id + displacement); sum of squared differences over the padded grid by the images' own
+ * number of voxels: what is warped into the padding counts as missed. */
 static rb_status compare(rb_demons *s, double *energy) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
@@ -179,7 +180,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       RB_TRY(longest(s, s->displacement, &out->longest));
       hook(context, it + 1, out->after, out->longest);
     }
-    if (it >= 5 && out->energy[it - 5] - out->energy[it] < s->options.stop * out->energy[0]) {
+    if (s->options.stop > 0 && it >= 5 && out->energy[it - 5] - out->energy[it] < s->options.stop * out->energy[0]) {
       out->end = RB_DEMONS_CONVERGED;
       break;
     }

@@ -35,7 +35,7 @@ enum { RB_DEMONS_ROWS = 4096 };
 typedef struct {
   rb_demons_end end;
   int iterations;
-  double before, after;           /* mean squared difference over the images' own grid */
+  double before, after;           /* sum of squared differences over the padded grid / voxels of the images' own */
   double energy[RB_DEMONS_ROWS];  /* after each iteration */
   double longest;                 /* displacement, voxels */
   double seconds, setup_seconds;  /* setup: buffers and images on the backend */
