@@ -11,7 +11,7 @@ hash() { # of the contents and names of the files that exist among the arguments
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks; do
+  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks demons external; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/measure.c"
@@ -23,6 +23,11 @@ hash() { # of the contents and names of the files that exist among the arguments
       gausssum) shared="$shared experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
         shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c datasets/points.c" ;;
+      smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c" ;;
+      demons) parts="smooth compose force field"
+        shared="$shared kernels/cuda/texture4.cuh solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c
+          experiments/runner/pairs.c" ;;
+      external) shared="solvers/external/* solvers/common/* experiments/runner/workload_external.c experiments/runner/demons_images.c" ;;
       claire) parts="interp derivative spectral field transport"
         shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
           experiments/runner/registration.c experiments/runner/pairs.c" ;;

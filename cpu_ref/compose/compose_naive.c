@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PARALLEL
+#define PARALLEL_MOST
 #define REAL float
 #define SUFFIX(name) name##_f32
 #define floor_of_f32 floorf
@@ -17,16 +19,32 @@ static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_
   return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
 }
 static void destroy(rb_compose_plan *p) { free(p); }
-static rb_status compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
-  resample_f32(p->desc.grid, 3, s1, s2, out);
+static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+  resample_f32(p->desc.grid, 3, (float)a, s1, s2, out);
   return RB_OK;
 }
 static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
-  resample_f32(p->desc.grid, 1, f, s, out);
+  resample_f32(p->desc.grid, 1, 1, f, s, out);
   return RB_OK;
 }
 static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
   jacobian_f32(p->desc.grid, s, out);
   return RB_OK;
 }
-const rb_compose_ops rb_compose_naive = {supports, plan, compose, warp, determinant, destroy};
+static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
+  lie_f32(p->desc.grid, v, w, out);
+  return RB_OK;
+}
+static rb_status longest(rb_compose_plan *p, const void *s, double *out) {
+  *out = sqrt(most_f32(p->desc.grid, s));
+  return RB_OK;
+}
+static rb_status pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  embed_f32(p->desc.grid, inner, 0, f, out);
+  return RB_OK;
+}
+static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  embed_f32(p->desc.grid, inner, 1, f, out);
+  return RB_OK;
+}
+const rb_compose_ops rb_compose_naive = {supports, plan, NULL, compose, warp, determinant, bracket, longest, pad, crop, destroy, 0};

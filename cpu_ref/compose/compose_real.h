@@ -1,4 +1,4 @@
-/* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL (a pragma or nothing). */
+/* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_MOST (pragmas or nothing). */
 
 /* Where a point lies: the lower corner's index, whether all eight corners are inside, and the fractions. */
 typedef struct {
@@ -38,35 +38,80 @@ static inline REAL SUFFIX(value)(rb_grid g, const REAL *f, const SUFFIX(place) *
   return sum;
 }
 
-/* components 3: out = s + f(x + s); 1: out = f(x + s). */
-static void SUFFIX(resample)(rb_grid g, int components, const REAL *f, const REAL *s, REAL *out) {
+/* components 3: out = a s + a f(x + a s); 1: out = f(x + s), a = 1. */
+static void SUFFIX(resample)(rb_grid g, int components, REAL a, const REAL *f, const REAL *s, REAL *out) {
   const int64_t n = rb_grid_points(g);
   PARALLEL
   for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
     for (int64_t k = 0; k < g.n[2]; k++) {
       const int64_t i = row * g.n[2] + k;
-      const REAL x[3] = {(REAL)(row / g.n[1]) + s[i], (REAL)(row % g.n[1]) + s[n + i], (REAL)k + s[2 * n + i]};
+      const REAL x[3] = {(REAL)(row / g.n[1]) + a * s[i], (REAL)(row % g.n[1]) + a * s[n + i], (REAL)k + a * s[2 * n + i]};
       const SUFFIX(place) q = SUFFIX(find)(g, x);
       if (components == 1)
         out[i] = SUFFIX(value)(g, f, &q);
       else
-        for (int c = 0; c < 3; c++) out[c * n + i] = s[c * n + i] + SUFFIX(value)(g, f + c * n, &q);
+        for (int c = 0; c < 3; c++) out[c * n + i] = a * (s[c * n + i] + SUFFIX(value)(g, f + c * n, &q));
     }
 }
 
+/* j[c][axis] = derivative of component c at node i. */
+static inline void SUFFIX(derivatives)(rb_grid g, const REAL *s, int64_t row, int64_t k, REAL j[3][3]) {
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1}, i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
+  for (int a = 0; a < 3; a++) {
+    const int64_t low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < g.n[a] ? stride[a] : 0;
+    const REAL per = high - low == 2 * stride[a] ? (REAL)0.5 : high != low ? 1 : 0;
+    for (int c = 0; c < 3; c++) j[c][a] = per * (s[c * n + i + high] - s[c * n + i + low]);
+  }
+}
+
 static void SUFFIX(jacobian)(rb_grid g, const REAL *s, REAL *out) {
-  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
   PARALLEL
   for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
     for (int64_t k = 0; k < g.n[2]; k++) {
-      const int64_t i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
       REAL j[3][3];
-      for (int a = 0; a < 3; a++) {
-        const int64_t low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < g.n[a] ? stride[a] : 0;
-        const REAL per = high - low == 2 * stride[a] ? (REAL)0.5 : high != low ? 1 : 0;
-        for (int c = 0; c < 3; c++) j[c][a] = (REAL)(c == a) + per * (s[c * n + i + high] - s[c * n + i + low]);
-      }
-      out[i] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
-               j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
+      SUFFIX(derivatives)(g, s, row, k, j);
+      for (int c = 0; c < 3; c++) j[c][c] += 1;
+      out[row * g.n[2] + k] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+                              j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
     }
+}
+
+static void SUFFIX(lie)(rb_grid g, const REAL *v, const REAL *w, REAL *out) {
+  const int64_t n = rb_grid_points(g);
+  PARALLEL
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
+    for (int64_t k = 0; k < g.n[2]; k++) {
+      const int64_t i = row * g.n[2] + k;
+      REAL dv[3][3], dw[3][3];
+      SUFFIX(derivatives)(g, v, row, k, dv);
+      SUFFIX(derivatives)(g, w, row, k, dw);
+      for (int c = 0; c < 3; c++) {
+        REAL sum = 0;
+        for (int a = 0; a < 3; a++) sum += dv[c][a] * w[a * n + i] - dw[c][a] * v[a * n + i];
+        out[c * n + i] = sum;
+      }
+    }
+}
+
+/* Square of the greatest length; a NaN wins. */
+static double SUFFIX(most)(rb_grid g, const REAL *s) {
+  const int64_t n = rb_grid_points(g);
+  double most = 0;
+  PARALLEL_MOST
+  for (int64_t i = 0; i < n; i++) {
+    const double x = (double)s[i], y = (double)s[n + i], z = (double)s[2 * n + i], square = x * x + y * y + z * z;
+    if (!(square <= most) && most == most) most = square;
+  }
+  return most;
+}
+
+static void SUFFIX(embed)(rb_grid g, rb_grid inner, int crop, const REAL *f, REAL *out) {
+  const int64_t shift[3] = {(g.n[0] - inner.n[0]) / 2, (g.n[1] - inner.n[1]) / 2, (g.n[2] - inner.n[2]) / 2};
+  PARALLEL
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++) {
+    const int64_t a = row / g.n[1] - shift[0], b = row % g.n[1] - shift[1], wide = row * g.n[2] + shift[2], narrow = (a * inner.n[1] + b) * inner.n[2];
+    const int inside = a >= 0 && a < inner.n[0] && b >= 0 && b < inner.n[1];
+    if (!crop) memset(out + row * g.n[2], 0, (size_t)g.n[2] * sizeof *out);
+    if (inside) memcpy(crop ? out + narrow : out + wide, crop ? f + wide : f + narrow, (size_t)inner.n[2] * sizeof *out);
+  }
 }

@@ -43,19 +43,19 @@ static double sample(const rb_compose_plan *p, const void *f, int c, const doubl
   }
   return sum;
 }
-/* Node i, moved by s. */
-static void moved(const rb_compose_plan *p, const void *s, int64_t i, double x[3]) {
+/* Node i, moved by a s. */
+static void moved(const rb_compose_plan *p, double scale, const void *s, int64_t i, double x[3]) {
   const rb_grid g = p->desc.grid;
   const int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
-  for (int a = 0; a < 3; a++) x[a] = (double)at[a] + get(p, s, a * rb_grid_points(g) + i);
+  for (int a = 0; a < 3; a++) x[a] = (double)at[a] + scale * get(p, s, a * rb_grid_points(g) + i);
 }
 
-static rb_status compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
+static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   const int64_t n = rb_grid_points(p->desc.grid);
   for (int64_t i = 0; i < n; i++) {
     double x[3];
-    moved(p, s2, i, x);
-    for (int c = 0; c < 3; c++) put(p, out, c * n + i, get(p, s2, c * n + i) + sample(p, s1, c, x));
+    moved(p, a, s2, i, x);
+    for (int c = 0; c < 3; c++) put(p, out, c * n + i, a * (get(p, s2, c * n + i) + sample(p, s1, c, x)));
   }
   return RB_OK;
 }
@@ -63,7 +63,7 @@ static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *ou
   const int64_t n = rb_grid_points(p->desc.grid);
   for (int64_t i = 0; i < n; i++) {
     double x[3];
-    moved(p, s, i, x);
+    moved(p, 1, s, i, x);
     put(p, out, i, sample(p, f, 0, x));
   }
   return RB_OK;
@@ -88,4 +88,58 @@ static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
   return RB_OK;
 }
 
-const rb_compose_ops rb_compose_ref = {supports, plan, compose, warp, determinant, destroy};
+static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
+  const int64_t n = rb_grid_points(p->desc.grid);
+  for (int64_t i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++) {
+      double sum = 0;
+      for (int a = 0; a < 3; a++) sum += slope(p, v, c, a, i) * get(p, w, a * n + i) - slope(p, w, c, a, i) * get(p, v, a * n + i);
+      put(p, out, c * n + i, sum);
+    }
+  return RB_OK;
+}
+static rb_status longest(rb_compose_plan *p, const void *s, double *out) {
+  const int64_t n = rb_grid_points(p->desc.grid);
+  *out = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const double length = sqrt(pow(get(p, s, i), 2) + pow(get(p, s, n + i), 2) + pow(get(p, s, 2 * n + i), 2));
+    if (length > *out || isnan(length)) *out = length;
+    if (isnan(length)) break;
+  }
+  return RB_OK;
+}
+
+/* Index in the inner grid of node i, -1 outside. */
+static int64_t inner_index(const rb_compose_plan *p, rb_grid inner, int64_t i) {
+  const rb_grid g = p->desc.grid;
+  const int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+  int64_t to[3];
+  for (int a = 0; a < 3; a++) {
+    to[a] = at[a] - (g.n[a] - inner.n[a]) / 2;
+    if (to[a] < 0 || to[a] >= inner.n[a]) return -1;
+  }
+  return index_of(inner, to);
+}
+static rb_status pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) {
+    const int64_t k = inner_index(p, inner, i);
+    put(p, out, i, k < 0 ? 0 : get(p, f, k));
+  }
+  return RB_OK;
+}
+static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) {
+    const int64_t k = inner_index(p, inner, i);
+    if (k >= 0) put(p, out, k, get(p, f, i));
+  }
+  return RB_OK;
+}
+
+const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest, pad, crop, destroy, 0};
+
+double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component, int64_t node) {
+  const rb_compose_plan p = {.desc = *d};
+  double x[3];
+  moved(&p, a, s2, node, x);
+  return a * (get(&p, s2, component * rb_grid_points(d->grid) + node) + sample(&p, s1, component, x));
+}

@@ -3,14 +3,16 @@
 
 #include <stdlib.h>
 
+#define PARALLEL _Pragma("omp parallel for schedule(static)")
+#define PARALLEL_SUM _Pragma("omp parallel for schedule(static) reduction(+ : sum)")
 #define REAL float
 #define SUFFIX(name) name##_f32
-#include "cpu_ref/force/force_omp_real.h"
+#include "cpu_ref/force/force_real.h"
 #undef REAL
 #undef SUFFIX
 #define REAL double
 #define SUFFIX(name) name##_f64
-#include "cpu_ref/force/force_omp_real.h"
+#include "cpu_ref/force/force_real.h"
 
 static rb_status supports(const rb_force_desc *d) {
   (void)d;
@@ -29,5 +31,9 @@ static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const 
     force_f32(p->desc.grid, (float)ratio, fixed, warped, u);
   return RB_OK;
 }
+static rb_status energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) {
+  *out = p->desc.dtype == RB_F64 ? energy_f64(p->desc.grid, fixed, warped) : energy_f32(p->desc.grid, fixed, warped);
+  return RB_OK;
+}
 
-const rb_force_ops rb_force_omp = {supports, plan, force, destroy};
+const rb_force_ops rb_force_omp = {supports, plan, force, energy, destroy};

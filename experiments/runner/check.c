@@ -163,6 +163,9 @@ static void golden_checks(rb_checker *c) {
   if (c->family == &rb_field_family) rb_check_field_golden(c);
   if (c->family == &rb_transport_family) rb_check_transport_golden(c);
   if (c->family == &rb_gausssum_family) rb_check_gausssum_golden(c);
+  if (c->family == &rb_smooth_family) rb_check_smooth_golden(c);
+  if (c->family == &rb_compose_family) rb_check_compose_golden(c);
+  if (c->family == &rb_force_family) rb_check_force_golden(c);
 }
 
 static void live_checks(rb_checker *c) {

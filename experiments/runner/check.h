@@ -46,6 +46,9 @@ void rb_check_spectral_golden(rb_checker *c);
 void rb_check_field_golden(rb_checker *c);
 void rb_check_transport_golden(rb_checker *c);
 void rb_check_gausssum_golden(rb_checker *c);
+void rb_check_smooth_golden(rb_checker *c);
+void rb_check_compose_golden(rb_checker *c);
+void rb_check_force_golden(rb_checker *c);
 
 /* The sizes every family is checked at: 1, 2, primes, powers of two and their neighbours, non-cubic. */
 extern const rb_grid rb_check_grids[];

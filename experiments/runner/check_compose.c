@@ -7,23 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { COMPOSE, WARP, DETERMINANT, KINDS } kind;
-static const char *const kind_names[] = {"compose", "warp", "determinant"};
+typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS } kind;
+static const char *const kind_names[] = {"compose", "compose 0.37 of both", "bracket", "warp", "determinant"};
+static int vector(kind w) { return w <= BRACKET; }
 
-/* compose: f and s three components; warp: f one; determinant: f unused. */
+/* compose and bracket: f and s three components; warp: f one; determinant: f unused. */
 static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const void *f, const void *s, void *out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_compose_plan *p = NULL;
-  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype), in_bytes = w == COMPOSE ? 3 * one : one, out_bytes = w == COMPOSE ? 3 * one : one;
+  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype), bytes = vector(w) ? 3 * one : one;
   void *df = NULL, *ds = NULL, *to = NULL;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, f, in_bytes, &df));
+  RB_TRY(rb_to_backend(b, f, bytes, &df));
   RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
-  RB_TRY(rb_poisoned(b, out_bytes, &to));
-  RB_TRY(w == COMPOSE ? rb_compose(p, df, ds, to) : w == WARP ? rb_compose_warp(p, df, ds, to) : rb_compose_determinant(p, ds, to));
-  RB_TRY(b->download(out, to, out_bytes));
+  RB_TRY(rb_poisoned(b, bytes, &to));
+  switch (w) {
+    case COMPOSE: RB_TRY(rb_compose(p, 1, df, ds, to)); break;
+    case SCALED: RB_TRY(rb_compose(p, 0.37, df, ds, to)); break;
+    case BRACKET: RB_TRY(rb_compose_bracket(p, df, ds, to)); break;
+    case WARP: RB_TRY(rb_compose_warp(p, df, ds, to)); break;
+    default: RB_TRY(rb_compose_determinant(p, ds, to));
+  }
+  RB_TRY(b->download(out, to, bytes));
 done:
   rb_compose_destroy(p);
   if (b) rb_release(b, to), rb_release(b, ds), rb_release(b, df);
@@ -55,8 +62,10 @@ static void against_oracle(rb_checker *c, const rb_compose_desc *d, double displ
   rb_check_random(d->dtype, a.s, 3 * a.n, 72);
   for (int64_t i = 0; i < 3 * a.n; i++) rb_check_set(d->dtype, a.s, i, displacement * rb_check_at(d->dtype, a.s, i));
   for (int w = COMPOSE; w < KINDS; w++) {
-    const int64_t m = w == COMPOSE ? 3 * a.n : a.n;
-    const double limit = w == DETERMINANT ? rb_compose_tolerance(d, pow(1 + displacement, 3), 0) : rb_compose_tolerance(d, 1 + displacement, reach(d, displacement));
+    const int64_t m = vector((kind)w) ? 3 * a.n : a.n;
+    const double limit = w == DETERMINANT ? rb_compose_tolerance(NULL, d, pow(1 + displacement, 3), 0)
+                         : w == BRACKET   ? rb_compose_tolerance(NULL, d, 2 * displacement, 0)
+                                          : rb_compose_tolerance(c->variant, d, 1 + displacement, reach(d, displacement));
     if (rb_check_status(c, by(c->variant, d, (kind)w, a.f, a.s, a.got), "%s", kind_names[w]) &&
         rb_check_status(c, by(&rb_compose_family.variants[0], d, (kind)w, a.f, a.s, a.want), "oracle"))
       rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, m), limit, "%s by %g voxels %lldx%lldx%lld %s", kind_names[w], displacement,
@@ -85,7 +94,7 @@ static void shifts(rb_checker *c, const rb_compose_desc *d) {
     rb_check_set(d->dtype, a.want, i, inside ? rb_check_at(d->dtype, a.f, (int64_t)((x[0] * (double)g.n[1] + x[1]) * (double)g.n[2] + x[2])) : 0);
   }
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "shift"))
-    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), rb_compose_tolerance(d, 1, reach(d, 3)), "whole shifts, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), rb_compose_tolerance(c->variant, d, 1, reach(d, 3)), "whole shifts, %s", rb_dtype_name(d->dtype));
   for (int64_t i = 0; i < 3 * a.n; i++) rb_check_set(d->dtype, a.s, i, 1e9);
   memset(a.want, 0, (size_t)a.n * rb_dtype_size(d->dtype));
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "far"))
@@ -101,7 +110,7 @@ static void neutral(rb_checker *c, const rb_compose_desc *d) {
   if (rb_check_status(c, by(c->variant, d, COMPOSE, a.f, a.s, a.got), "0 o s"))
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), 0, "0 o s = s, %s", rb_dtype_name(d->dtype));
   if (rb_check_status(c, by(c->variant, d, COMPOSE, a.s, a.f, a.got), "s o 0"))
-    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), rb_compose_tolerance(d, 1, 0), "s o 0 = s, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), rb_compose_tolerance(c->variant, d, 1, 0), "s o 0 = s, %s", rb_dtype_name(d->dtype));
   drop(a);
 }
 
@@ -122,7 +131,7 @@ static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
   }
   if (rb_check_status(c, by(c->variant, d, DETERMINANT, a.f, a.s, a.got), "determinant"))
     for (int64_t i = 0; i < a.n; i++) off = fmax(off, fabs(rb_check_at(d->dtype, a.got, i) - det));
-  rb_check_value(c, off, rb_compose_tolerance(d, 2, reach(d, 0)), "determinant of a linear map, %s", rb_dtype_name(d->dtype));
+  rb_check_value(c, off, rb_compose_tolerance(NULL, d, 2, reach(d, 0)), "determinant of a linear map, %s", rb_dtype_name(d->dtype));
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp"))
     for (int64_t i = 0; i < a.n; i++) {
       double x[3], want = 0;
@@ -135,7 +144,51 @@ static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
       }
       if (inside) worst = fmax(worst, fabs(rb_check_at(d->dtype, a.got, i) - want));
     }
-  rb_check_value(c, worst, rb_compose_tolerance(d, 10, reach(d, 3)), "a linear image, %s", rb_dtype_name(d->dtype));
+  rb_check_value(c, worst, rb_compose_tolerance(c->variant, d, 10, reach(d, 3)), "a linear image, %s", rb_dtype_name(d->dtype));
+  drop(a);
+}
+
+/* Whole-array results of a variant that need no comparison of arrays: greatest length, padding and back. */
+static rb_status measured(const rb_variant *v, const rb_compose_desc *d, rb_grid inner, const void *s, const void *f, double *longest, void *wide, void *narrow) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  rb_compose_plan *p = NULL;
+  const size_t size = rb_dtype_size(d->dtype), one = (size_t)rb_grid_points(d->grid) * size, small = (size_t)rb_grid_points(inner) * size;
+  void *ds = NULL, *df = NULL, *dw = NULL, *dn = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_compose_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
+  RB_TRY(rb_to_backend(b, f, small, &df));
+  RB_TRY(rb_poisoned(b, one, &dw));
+  RB_TRY(rb_poisoned(b, small, &dn));
+  RB_TRY(rb_compose_longest(p, ds, longest));
+  RB_TRY(rb_compose_pad(p, inner, df, dw));
+  RB_TRY(rb_compose_crop(p, inner, dw, dn));
+  RB_TRY(b->download(wide, dw, one));
+  RB_TRY(b->download(narrow, dn, small));
+done:
+  rb_compose_destroy(p);
+  if (b) rb_release(b, dn), rb_release(b, dw), rb_release(b, df), rb_release(b, ds);
+  return st;
+}
+static void lengths_and_padding(rb_checker *c, const rb_compose_desc *d) {
+  arrays a = room(d);
+  rb_grid inner;
+  double got, want;
+  for (int k = 0; k < 3; k++) inner.n[k] = (d->grid.n[k] * 4 + 4) / 5;
+  const int64_t m = rb_grid_points(inner);
+  rb_check_random(d->dtype, a.s, 3 * a.n, 75);
+  rb_check_random(d->dtype, a.f, m, 76);
+  char *narrow = (char *)a.got + (size_t)a.n * rb_dtype_size(d->dtype);
+  if (rb_check_status(c, measured(c->variant, d, inner, a.s, a.f, &got, a.got, narrow), "lengths") &&
+      rb_check_status(c, measured(&rb_compose_family.variants[0], d, inner, a.s, a.f, &want, a.want, (char *)a.want + (size_t)a.n * rb_dtype_size(d->dtype)), "oracle")) {
+    rb_check_value(c, fabs(got - want), rb_compose_tolerance(NULL, d, 2, 0), "greatest length, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "padding, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, narrow, a.f, m), 0, "padding and back, %s", rb_dtype_name(d->dtype));
+  }
+  rb_check_set(d->dtype, a.s, 2 * a.n - 1, NAN);
+  if (rb_check_status(c, measured(c->variant, d, inner, a.s, a.f, &got, a.got, narrow), "lengths"))
+    rb_check_value(c, isnan(got) ? 0 : 1, 0, "a NaN shows in the greatest length, %s", rb_dtype_name(d->dtype));
   drop(a);
 }
 
@@ -146,10 +199,24 @@ void rb_check_compose(rb_checker *c) {
     shifts(c, &d);
     neutral(c, &d);
     linear_maps(c, &d);
+    lengths_and_padding(c, &d);
     for (int g = 0; g < rb_check_grid_count; g++) {
       d.grid = rb_check_grids[g];
       against_oracle(c, &d, 0.7);
       against_oracle(c, &d, 4);
     }
   }
+}
+
+void rb_check_compose_golden(rb_checker *c) {
+  const rb_variant *v = c->record ? c->variant : &rb_compose_family.variants[0];
+  const rb_compose_desc d = {.grid = {{4, 5, 6}}, .dtype = RB_F32};
+  enum { N = 3 * 4 * 5 * 6 };
+  static const char *const names[] = {"compose", "compose-scaled", "bracket", "warp", "determinant"};
+  float f[N], s[N], out[N];
+  rb_check_random(RB_F32, f, N, 77);
+  rb_check_random(RB_F32, s, N, 78);
+  for (int w = COMPOSE; w < KINDS; w++)
+    if (rb_check_status(c, by(v, &d, (kind)w, f, s, out), "golden"))
+      rb_check_golden(c, names[w], out, vector((kind)w) ? N : N / 3, w == BRACKET || w == DETERMINANT ? rb_compose_tolerance(NULL, &d, 8, 0) : rb_compose_tolerance(c->variant, &d, 2, 16));
 }

@@ -89,7 +89,7 @@ static void symmetric(rb_checker *c, const rb_smooth_desc *d, double sigma) {
 }
 
 void rb_check_smooth(rb_checker *c) {
-  static const double sigmas[] = {0, 0.5, 1.3, 3};
+  static const double sigmas[] = {0, 0.5, 1.3, 3, 3.8, 5}; /* every compiled radius of cuda/march, and one beyond */
   for (int t = RB_F32; t <= RB_F64; t++) {
     rb_smooth_desc d = {.grid = {{17, 12, 23}}, .components = 3, .dtype = (rb_dtype)t};
     if (!supported(c->variant, &d)) continue;
@@ -101,7 +101,21 @@ void rb_check_smooth(rb_checker *c) {
         d.grid = rb_check_grids[g], d.components = k % 2 ? 3 : 1;
         against_oracle(c, &d, sigmas[k]);
       }
-    d.grid = rb_grid_make(3, 4, 700), d.components = 2; /* longer than a piece of a row */
+    d.grid = rb_grid_make(3, 4, 700), d.components = 2; /* longer than a piece of a row, then of a column, and of a plane */
     against_oracle(c, &d, 3);
+    d.grid = rb_grid_make(150, 37, 70), d.components = 1;
+    against_oracle(c, &d, 1.7);
+    d.grid = rb_grid_make(40, 290, 9);
+    against_oracle(c, &d, 2.4);
   }
+}
+
+void rb_check_smooth_golden(rb_checker *c) {
+  const rb_variant *v = c->record ? c->variant : &rb_smooth_family.variants[0];
+  const rb_smooth_desc d = {.grid = {{4, 7, 6}}, .components = 2, .dtype = RB_F32};
+  enum { N = 2 * 4 * 7 * 6 };
+  float in[N], out[N];
+  rb_check_random(RB_F32, in, N, 64);
+  if (rb_check_status(c, by(v, &d, 1.2, -1, in, out), "golden")) rb_check_golden(c, "all-axes", out, N, rb_smooth_tolerance(&d, 1.2, 1));
+  if (rb_check_status(c, by(v, &d, 2.5, 1, in, out), "golden")) rb_check_golden(c, "x2", out, N, rb_smooth_tolerance(&d, 2.5, 1));
 }

@@ -14,6 +14,8 @@ int rb_cmd_probe(int argc, char **argv);
 int rb_cmd_data(int argc, char **argv);
 int rb_cmd_register(int argc, char **argv);
 /* Methods of register; what follows the method's name. */
+int rb_cmd_register_claire(int argc, char **argv);
+int rb_cmd_register_demons(int argc, char **argv);
 int rb_cmd_register_landmarks(int argc, char **argv);
 int rb_cmd_doctor(int argc, char **argv);
 

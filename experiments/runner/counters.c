@@ -2,6 +2,7 @@
 
 #include "experiments/runner/cases.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/record.h"
 #include "experiments/runner/run.h"
 #include "kernels/cuda/device_info.h"
 #include "kernels/cuda/cupti_counters.h"
@@ -158,6 +159,9 @@ void rb_counters_add(json_t *j, const rb_case *c, const rb_outcome *o, const rb_
   set_metric(metrics, "counter_gflop", 1e-9 * k.flops, "GFLOP", "1e-9 (fadd + fmul + 2 ffma) of one run");
   set_metric(metrics, "counter_gbyte", 1e-9 * k.dram_bytes, "GB", "1e-9 bytes read from and written to device memory");
   set_metric(metrics, "counter_l2_gbyte", 1e-9 * k.l2_bytes, "GB", "1e-9 bytes through L2");
+  const double seconds = rb_json_metric(j, "time");
+  set_metric(metrics, "counter_l2_rate", k.l2_bytes / seconds, "B/s", "bytes through L2 / time");
+  set_metric(metrics, "counter_memory_rate", k.dram_bytes / seconds, "B/s", "bytes read from and written to device memory / time");
   set_metric(metrics, "counter_intensity", k.flops / k.dram_bytes, "FLOP/B", "counter_gflop / counter_gbyte");
 }
 

@@ -66,6 +66,7 @@ static const cyaml_schema_field_t plot_fields[] = {TEXT("file", rb_plot, file),
                                                    TEXT_OPT("x_label", rb_plot, x_label),
                                                    TEXT_OPT("y_label", rb_plot, y_label),
                                                    TEXT_OPT("panel", rb_plot, panel),
+                                                   TEXT_OPT("relative_to", rb_plot, relative_to),
                                                    STRINGS_OPT("parts", rb_plot, parts),
                                                    STRINGS_OPT("methods", rb_plot, methods),
                                                    TEXT_OPT("published", rb_plot, published),
@@ -119,7 +120,7 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
                                       "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
                                       "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
                                       "left",   "right",  "relation", "factor", "axis",   "values", "file",   "x",        "y",
-                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts"};
+                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;
@@ -258,6 +259,11 @@ static int has_label(const rb_descriptor *d, const char *label) {
   return 0;
 }
 
+static int has_metric(const rb_descriptor *d, const char *metric) {
+  for (unsigned i = 0; i < d->columns_count; i++)
+    if (strcmp(d->columns[i].metric, metric) == 0) return 1;
+  return 0;
+}
 static int has_axis(const rb_descriptor *d, const char *name) {
   for (unsigned i = 0; i < d->axes_count; i++)
     if (strcmp(d->axes[i].name, name) == 0) return 1;
@@ -306,7 +312,8 @@ static rb_status validate(const rb_descriptor *d, const char *origin) {
     RB_CHECK(strcmp(p->kind, "stacked") != 0 || p->parts_count, RB_EFORMAT, "%s: plot '%s' of stacked bars needs parts", origin, p->file);
     RB_CHECK(strcmp(p->kind, "scatter") != 0 || (p->x && p->y), RB_EFORMAT, "%s: plot '%s' of points needs x and y", origin, p->file);
     RB_CHECK(!lines || (p->x && p->y), RB_EFORMAT, "%s: plot '%s' of lines needs x and y", origin, p->file);
-    RB_CHECK(!lines || has_axis(d, p->x), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->x);
+    RB_CHECK(!lines || has_axis(d, p->x) || has_metric(d, p->x), RB_EFORMAT, "%s: plot '%s': no axis or column's metric '%s'", origin, p->file, p->x);
+    RB_CHECK(!p->relative_to || has_label(d, p->relative_to), RB_EFORMAT, "%s: plot '%s': no method '%s'", origin, p->file, p->relative_to);
     RB_CHECK(!p->panel || has_axis(d, p->panel), RB_EFORMAT, "%s: plot '%s': no axis '%s'", origin, p->file, p->panel);
   }
   for (unsigned i = 0; i < d->methods_count; i++)

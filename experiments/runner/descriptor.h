@@ -62,7 +62,8 @@ typedef struct {
   char *panel;    /* axis that splits into panels, or NULL */
   char **parts;   /* metrics stacked by kind stacked */
   unsigned parts_count;
-  char **methods; /* only these labels (kinds stacked and scatter); none: all */
+  char *relative_to; /* kind lines: y of this method over each method's own, as speed-ups are; or NULL */
+  char **methods; /* only these labels (kinds lines, stacked and scatter); none: all */
   unsigned methods_count;
   char *published; /* column of the published CSV drawn beside, or NULL */
   int log_x, log_y;

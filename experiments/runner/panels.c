@@ -80,18 +80,20 @@ static void contours(const float *grey, const float *moving, const float *fixed,
     }
 }
 
-typedef struct {
-  float *template_image, *reference, *warped, *det, *velocity;
-} fields;
+/* Squares of 16 pixels from one image and the other in turn. */
+static void checkerboard(const float *a, const float *b, const sampling *s, unsigned char *to) {
+  for (int r = 0; r < s->height; r++)
+    for (int q = 0; q < s->width; q++) to[r * s->width + q] = byte_of((double)((r / 16 + q / 16) % 2 ? b : a)[s->voxel[r * s->width + q]]);
+}
 
-static rb_status one_view(const rb_pair *pair, const fields *f, const float *warped_labels, view v, json_t *panels) {
+static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, view v, json_t *panels) {
   rb_status st = RB_OK;
   sampling s = {0};
   int64_t n = rb_grid_points(pair->grid);
   unsigned char *px = NULL;
   RB_TRY(sample(pair->grid, v, &s));
   int count = s.width * s.height;
-  px = malloc(3 * (size_t)count);
+  px = calloc(3, (size_t)count);
   RB_CHECK(px, RB_ENOMEM, "host memory");
   for (int i = 0; i < count; i++) px[i] = byte_of((double)f->template_image[s.voxel[i]]);
   RB_TRY(add(panels, v.name, "template", &s, 1, px));
@@ -103,12 +105,18 @@ static rb_status one_view(const rb_pair *pair, const fields *f, const float *war
   RB_TRY(add(panels, v.name, "mismatch after", &s, 1, px));
   for (int i = 0; i < count; i++) determinant_colour((double)f->det[s.voxel[i]], px + 3 * i);
   RB_TRY(add(panels, v.name, "det F in [0, 2]", &s, 3, px));
-  for (int i = 0; i < count; i++) {
+  if (!f->velocity) {
+    checkerboard(f->reference, f->template_image, &s, px);
+    RB_TRY(add(panels, v.name, "checkerboard before", &s, 1, px));
+    checkerboard(f->reference, f->warped, &s, px);
+    RB_TRY(add(panels, v.name, "checkerboard after", &s, 1, px));
+  }
+  for (int i = 0; f->velocity && i < count; i++) {
     double length = 0;
     for (int a = 0; a < 3; a++) length += pow((double)f->velocity[a * n + s.voxel[i]], 2);
     for (int a = 0; a < 3; a++) px[3 * i + a] = length > 0 ? byte_of(fabs((double)f->velocity[(2 - a) * n + s.voxel[i]]) / sqrt(length)) : 0;
   }
-  RB_TRY(add(panels, v.name, "velocity |x| |y| |z|", &s, 3, px));
+  if (f->velocity) RB_TRY(add(panels, v.name, "velocity |x| |y| |z|", &s, 3, px));
   if (warped_labels && pair->labels[0] && pair->labels[1]) {
     contours(f->reference, pair->labels[0], pair->labels[1], &s, px);
     RB_TRY(add(panels, v.name, "labels before", &s, 3, px));
@@ -121,23 +129,32 @@ done:
   return st;
 }
 
-rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out) {
+rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, json_t **out) {
   rb_status st = RB_OK;
-  size_t bytes = (size_t)rb_grid_points(pair->grid) * sizeof(float);
-  fields f = {malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes), malloc(3 * bytes)};
-  rb_claire_determinant det;
   *out = json_array();
-  RB_CHECK(f.template_image && f.reference && f.warped && f.det && f.velocity, RB_ENOMEM, "host memory: %zu bytes for pictures", 7 * bytes);
-  RB_TRY(rb_claire_images(c, f.template_image, f.reference));
-  RB_TRY(rb_claire_warped(c, f.warped));
-  RB_TRY(rb_claire_jacobian(c, f.det, &det));
-  RB_TRY(rb_claire_velocity(c, f.velocity));
-  for (size_t v = 0; v < sizeof views / sizeof *views; v++) RB_TRY(one_view(pair, &f, warped_labels, views[v], *out));
+  for (size_t v = 0; v < sizeof views / sizeof *views; v++) RB_TRY(one_view(pair, f, warped_labels, views[v], *out));
 done:
-  free(f.velocity), free(f.det), free(f.warped), free(f.reference), free(f.template_image);
   if (st != RB_OK) {
     json_decref(*out);
     *out = NULL;
   }
+  return st;
+}
+
+rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out) {
+  rb_status st = RB_OK;
+  const size_t n = (size_t)rb_grid_points(pair->grid);
+  float *room = malloc(7 * n * sizeof *room);
+  rb_claire_determinant det;
+  *out = NULL;
+  RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for pictures", 7 * n * sizeof *room);
+  const rb_panel_fields f = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n};
+  RB_TRY(rb_claire_images(c, room, room + n));
+  RB_TRY(rb_claire_warped(c, room + 2 * n));
+  RB_TRY(rb_claire_jacobian(c, room + 3 * n, &det));
+  RB_TRY(rb_claire_velocity(c, room + 4 * n));
+  RB_TRY(rb_panels_of(pair, &f, warped_labels, out));
+done:
+  free(room);
   return st;
 }

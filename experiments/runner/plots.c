@@ -19,7 +19,29 @@ static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c
   return printed ? strtod(printed, NULL) : NAN;
 }
 
-/* One block a method and panel: x, ours, low, high, published. */
+/* Where a case stands on the x axis: the value of an axis of the experiment, or of a metric. */
+static double x_of(const rb_plot *p, const json_t *c) {
+  const char *axis = rb_json_text(json_object_get(c, "axes"), p->x, NULL);
+  return axis ? strtod(axis, NULL) : rb_json_metric(c, p->x);
+}
+
+/* The metric y of method `relative_to` at the same point of all axes. */
+static double reference_of(const rb_judged *j, const rb_plot *p, const json_t *of) {
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c)
+    if (strcmp(rb_json_text(c, "method", ""), p->relative_to) == 0 && strcmp(rb_json_text(c, "status", ""), "valid") == 0 &&
+        json_equal(json_object_get(c, "axes"), json_object_get(of, "axes"))) return rb_json_metric(c, p->y);
+  return NAN;
+}
+
+static int plotted(const rb_plot *p, const char *method) {
+  for (unsigned i = 0; i < p->methods_count; i++)
+    if (strcmp(p->methods[i], method) == 0) return 1;
+  return p->methods_count == 0;
+}
+
+/* One block a method and panel: x, ours, published. */
 static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f, int *has_published) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i;
@@ -30,8 +52,9 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
     if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0) continue;
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
+    if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
     if (y != y) continue;
-    fprintf(f, "%s %.9g ", rb_json_text(axes, p->x, "nan"), y);
+    fprintf(f, "%.9g %.9g ", x_of(p, c), y);
     if (theirs == theirs) {
       fprintf(f, "%.9g\n", theirs);
       *has_published = 1;
@@ -92,7 +115,7 @@ static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_p
     int first = 1;
     for (unsigned m = 0; m < d->methods_count; m++) {
       int has_published = 0;
-      if (!write_series(j, p, d->methods[m].label, panel[q], data, &has_published)) continue;
+      if (!plotted(p, d->methods[m].label) || !write_series(j, p, d->methods[m].label, panel[q], data, &has_published)) continue;
       fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u title ", first ? "plot" : ", \\\n    ", data_path, block, m % 12 + 1);
       quoted(script, d->methods[m].label);
       if (has_published)

@@ -87,6 +87,12 @@ done:
   return st;
 }
 
+/* A case whose code has changed since is measured again. */
+static int by_this_code(const json_t *c) {
+  const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
+  return strcmp(rb_json_text(c, "source", ""), rb_source_hash(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU)) == 0;
+}
+
 rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases) {
   rb_status st = RB_OK;
   char *line = NULL;
@@ -99,10 +105,9 @@ rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t
     if (!j) continue;
     if (first) {
       first = 0;
-      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")) &&
-                   json_equal(json_object_get(j, "sources"), json_object_get(header, "sources")),
-               RB_EINVAL, "%s was made by another descriptor or other code; run without --resume", p->journal_path);
-    } else if (json_object_get(j, "id")) {
+      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")), RB_EINVAL,
+               "%s was made by another descriptor; run without --resume", p->journal_path);
+    } else if (json_object_get(j, "id") && by_this_code(j)) {
       json_object_set(*cases, json_string_value(json_object_get(j, "id")), j);
     }
     json_decref(j);

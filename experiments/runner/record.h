@@ -21,8 +21,8 @@ typedef struct {
 rb_status rb_record_open(rb_record_place *place, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume);
 /* Append one line and see it reach the disk. RB_EIO (disk full) leaves the lines before it whole. */
 rb_status rb_journal_append(rb_record_place *place, const json_t *line);
-/* Cases of the journal by id; lines that do not parse (a torn last one) are dropped. A header line with
- * another descriptor or source hash makes the journal worthless: RB_EINVAL. New reference. */
+/* Cases of the journal by id; lines that do not parse (a torn last one) and cases whose code has changed since are dropped.
+ * A header line with another descriptor makes the journal worthless: RB_EINVAL. New reference. */
 rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases);
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. */
 rb_status rb_record_write(const rb_record_place *place, const json_t *record);

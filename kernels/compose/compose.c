@@ -1,6 +1,7 @@
 #include "kernels/compose/compose.h"
 
 #include <float.h>
+#include <math.h>
 
 #define RB_FAMILY_OPS rb_compose_ops
 #define RB_FAMILY_DEF "kernels/compose/compose_variants.def"
@@ -30,20 +31,54 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
 done:
   return st;
 }
-rb_status rb_compose(rb_compose_plan *p, const void *s1, const void *s2, void *out) {
+static rb_status load(rb_compose_plan *p, double a, int components, const void *f) { return ops_of(p)->load ? ops_of(p)->load(p, a, components, f) : RB_OK; }
+
+rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_compose_load(p, a, s1));
+  RB_TRY(rb_compose_loaded(p, a, s1, s2, out));
+done:
+  return st;
+}
+rb_status rb_compose_load(rb_compose_plan *p, double a, const void *s1) { return load(p, a, 3, s1); }
+rb_status rb_compose_loaded(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   if (out == s1 || out == s2) return RB_FAIL(RB_EINVAL, "compose: out of place only");
-  return ops_of(p)->compose(p, s1, s2, out);
+  return ops_of(p)->compose(p, a, s1, s2, out);
 }
 rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
-  if (out == f) return RB_FAIL(RB_EINVAL, "compose: out of place only");
-  return ops_of(p)->warp(p, f, s, out);
+  rb_status st = RB_OK;
+  RB_CHECK(out != f, RB_EINVAL, "compose: out of place only");
+  RB_TRY(load(p, 1, 1, f));
+  RB_TRY(ops_of(p)->warp(p, f, s, out));
+done:
+  return st;
 }
 rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out) { return ops_of(p)->determinant(p, s, out); }
+rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
+  if (out == v || out == w) return RB_FAIL(RB_EINVAL, "compose: out of place only");
+  return ops_of(p)->bracket(p, v, w, out);
+}
+rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out) { return ops_of(p)->longest(p, s, out); }
+static rb_status fits(const rb_compose_plan *p, rb_grid inner) {
+  for (int a = 0; a < 3; a++)
+    if (inner.n[a] < 1 || inner.n[a] > p->desc.grid.n[a]) return RB_FAIL(RB_EINVAL, "compose: axis %d of the inner grid has %lld points of %lld", a + 1, (long long)inner.n[a], (long long)p->desc.grid.n[a]);
+  return RB_OK;
+}
+rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  rb_status st = fits(p, inner);
+  return st == RB_OK ? ops_of(p)->pad(p, inner, f, out) : st;
+}
+rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  rb_status st = fits(p, inner);
+  return st == RB_OK ? ops_of(p)->crop(p, inner, f, out) : st;
+}
 void rb_compose_destroy(rb_compose_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
 double rb_compose_bytes(const rb_compose_desc *d) { return 9.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
-double rb_compose_tolerance(const rb_compose_desc *d, double range, double reach) {
-  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach);
+double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *d, double range, double reach) {
+  const rb_compose_ops *ops = variant ? variant->ops : NULL; /* NULL also where CUDA is not built */
+  const int bits = ops ? ops->weight_bits : 0;
+  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach) + (bits ? 3 * 2 * range * ldexp(1, -bits) : 0);
 }

@@ -1,11 +1,15 @@
 /* compose: what displacement fields do, trilinear on a voxel grid.
  *
- * compose       out(x) = s2(x) + s1(x + s2(x))     (id + out) = (id + s1) o (id + s2)
+ * compose       out(x) = a s2(x) + a s1(x + a s2(x))     (id + out) = (id + a s1) o (id + a s2)
  * warp          out(x) = f(x + s(x))
- * determinant   out(x) = det(I + ds/dx)(x)         central differences, one-sided at the border
+ * determinant   out(x) = det(I + ds/dx)(x)
+ * bracket       out(x) = (dv/dx w - dw/dx v)(x)          Lie bracket [v, w], second term of Baker-Campbell-Hausdorff
+ * longest       greatest |s(x)| over the nodes
+ * pad, crop     a smaller grid's scalars, centred in this one with zeros around; and back
  *
- * Displacements [3][n1][n2][n3] in voxels, component a along axis a + 1. Fields count as 0 beyond the grid, so that values
- * fade over one voxel outside it, as a texture with a border does. Source: demons2020, Algorithm 1 lines 5, 7 and 8. */
+ * Displacements [3][n1][n2][n3] in voxels, component c along axis c + 1. Fields count as 0 beyond the grid, so that values
+ * fade over one voxel outside it, as a texture with a border does. Differences are central, one-sided at the border.
+ * Source: demons2020, Algorithm 1 lines 5, 7 and 8; Vercauteren et al. for the bracket. */
 #ifndef RB_COMPOSE_H
 #define RB_COMPOSE_H
 
@@ -30,24 +34,44 @@ typedef struct rb_compose_plan {
 typedef struct {
   rb_status (*supports)(const rb_compose_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_compose_desc *desc, rb_compose_plan **out);
-  rb_status (*compose)(rb_compose_plan *p, const void *s1, const void *s2, void *out);
+  /* Puts a f ([components][n]) where compose and warp read it, instead of their first argument. NULL: they read it where it lies. */
+  rb_status (*load)(rb_compose_plan *p, double a, int components, const void *f);
+  rb_status (*compose)(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
   rb_status (*warp)(rb_compose_plan *p, const void *f, const void *s, void *out);
   rb_status (*determinant)(rb_compose_plan *p, const void *s, void *out);
+  rb_status (*bracket)(rb_compose_plan *p, const void *v, const void *w, void *out);
+  rb_status (*longest)(rb_compose_plan *p, const void *s, double *out);
+  rb_status (*pad)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
+  rb_status (*crop)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   void (*destroy)(rb_compose_plan *p);
+  int weight_bits; /* fractional bits of the hardware's weights; 0: as many as the data */
 } rb_compose_ops;
 
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out);
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */
-rb_status rb_compose(rb_compose_plan *p, const void *s1, const void *s2, void *out);
+rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
 rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out);
 rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out);
+rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out);
+/* Waits for the backend. NaN when the field holds one. */
+rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out);
+/* f [inner] to out [n], and f [n] to out [inner]; no axis of inner longer than the grid's. */
+rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
+rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
+/* The two halves of rb_compose, to be timed apart: for variants without `load` the first does nothing. */
+rb_status rb_compose_load(rb_compose_plan *p, double a, const void *s1);
+rb_status rb_compose_loaded(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
 void rb_compose_destroy(rb_compose_plan *p); /* takes NULL */
+
+/* Oracle of one value of rb_compose, float64. */
+double rb_compose_oracle_at(const rb_compose_desc *desc, double a, const void *s1, const void *s2, int component, int64_t node);
 
 /* Least traffic of one composition: two fields read, one written; demons2020's 36 B a voxel in float32. */
 double rb_compose_bytes(const rb_compose_desc *desc);
-/* Largest accepted |out - oracle| of compose or warp for |f| <= range: points lie within eps `reach` (the greatest coordinate) of
- * where they should, and neighbours differ by 2 range at most. */
-double rb_compose_tolerance(const rb_compose_desc *desc, double range, double reach);
+/* Largest accepted |out - oracle| of compose or warp for |f| <= range: points lie within eps `reach` (the greatest coordinate),
+ * and the hardware's weights within their last bit, of where they should; neighbours differ by 2 range at most. variant may be NULL:
+ * exact weights. */
+double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *desc, double range, double reach);
 
 #ifdef __cplusplus
 }

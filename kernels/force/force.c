@@ -35,9 +35,13 @@ rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void
   if (!(ratio > 0) || !isfinite(ratio)) return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
   return ops_of(p)->force(p, ratio, fixed, warped, u);
 }
+rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) { return ops_of(p)->energy(p, fixed, warped, out); }
 void rb_force_destroy(rb_force_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
 double rb_force_bytes(const rb_force_desc *d) { return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
 double rb_force_tolerance(const rb_force_desc *d, double ratio) { return 16 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * (1 + 1 / ratio); }
+double rb_force_energy_tolerance(const rb_force_desc *d, double range) {
+  return (double)rb_grid_points(d->grid) * range * range * (2 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) + (double)rb_grid_points(d->grid) * DBL_EPSILON);
+}

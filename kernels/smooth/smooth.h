@@ -54,6 +54,9 @@ rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *
 void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
 
 rb_status rb_smooth_kernel_make(double sigma, rb_smooth_kernel *out);
+/* Oracle of one value, float64: along `axis`, or all three by the sum over the box (-1). */
+double rb_smooth_oracle_at(const rb_smooth_desc *desc, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]);
+
 /* Useful work of all three passes: 2 (2 r + 1) FLOPs a value and axis; least traffic: one read and one write a value and pass. */
 double rb_smooth_flops(const rb_smooth_desc *desc, double sigma);
 double rb_smooth_bytes(const rb_smooth_desc *desc, int passes);

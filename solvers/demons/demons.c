@@ -21,16 +21,25 @@ struct rb_demons {
   rb_force_plan *force;
   rb_field_plan *field;
   void *velocity, *update, *displacement, *spare; /* [3][n] */
-  void *fixed, *moving, *warped, *square;         /* [n] */
+  void *fixed, *moving, *warped;                  /* [n] */
+  int profile, started; /* started: velocity holds where the next solve begins */
   double setup_seconds;
 };
 
 static const rb_demons_config cpu = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F64};
-static const rb_demons_config cpu_naive = {"cpu/naive", "cpu/naive", "cpu/omp", RB_F32};
+static const rb_demons_config cpu_naive = {"cpu/naive", "cpu/naive", "cpu/naive", RB_F32};
+static const rb_demons_config gpu_a1_b1 = {"cuda/naive", "cuda/global", "cuda/grid", RB_F32}, gpu_a3_b4 = {"cuda/shared-coalesced", "cuda/texture-linear4", "cuda/grid", RB_F32};
+static const rb_demons_config gpu_a3_b1 = {"cuda/shared-coalesced", "cuda/global", "cuda/grid", RB_F32}, gpu_a1_b4 = {"cuda/naive", "cuda/texture-linear4", "cuda/grid", RB_F32};
+static const rb_demons_config fused = {"cuda/march", "cuda/planar", "cuda/grid", RB_F32};
 static const rb_variant variants[] = {
-    {"cpu-naive", "CPU", "float32, smoothing and composition on one thread, as the paper's CPU code", RB_CPU, &cpu_naive},
+    {"cpu-naive", "CPU", "float32, one thread, as the paper's CPU code", RB_CPU, &cpu_naive},
     {"cpu", "", "float32, all cores", RB_CPU, &cpu},
     {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
+    {"gpu-a1-b1", "", "the paper's naive GPU kernels", RB_CUDA, &gpu_a1_b1},
+    {"gpu-a3-b1", "", "the paper's smoothing, naive composition", RB_CUDA, &gpu_a3_b1},
+    {"gpu-a1-b4", "", "naive smoothing, the paper's composition", RB_CUDA, &gpu_a1_b4},
+    {"gpu-a3-b4", "GPU", "the paper's optimised GPU kernels: coalesced shared-memory smoothing, float4 textures with 8-bit weights", RB_CUDA, &gpu_a3_b4},
+    {"gpu-fused", "", "ours: smoothing of all axes in one kernel, composition in float32 without textures", RB_CUDA, &fused},
 };
 const rb_family rb_demons_family = {
     .name = "demons",
@@ -41,6 +50,19 @@ const rb_family rb_demons_family = {
 
 rb_demons_options rb_demons_defaults(void) {
   return (rb_demons_options){.sigma_fluid = 3, .sigma_diffusion = 2, .sigma_i = 1, .sigma_x = 1, .padding = 1.2, .iterations = 75, .stop = 0.004};
+}
+rb_status rb_demons_update_parse(const char *name, rb_demons_update *out) {
+  static const char *const names[] = {"sum", "bch", "compose"};
+  for (int k = 0; k < 3; k++)
+    if (strcmp(name, names[k]) == 0) {
+      *out = (rb_demons_update)k;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown update '%s': sum, bch, compose", name);
+}
+const char *rb_demons_part_name(rb_demons_part p) {
+  static const char *const names[] = {"force", "fluid_smoothing", "update", "diffusion_smoothing", "exponential", "warp", "energy"};
+  return names[p];
 }
 const char *rb_demons_end_name(rb_demons_end e) {
   static const char *const names[] = {"iterations used up", "converged", "interrupted"};
@@ -57,43 +79,32 @@ static char *component(const rb_demons *s, void *field, int c) { return (char *)
 
 /* ---- between the images' own grid and the padded one ---------------------------------------------------- */
 
-/* Index in the padded grid of a row's first voxel. */
-static int64_t row_in_padded(const rb_demons *s, int64_t i1, int64_t i2) {
-  const int64_t shift[3] = {(s->grid.n[0] - s->own.n[0]) / 2, (s->grid.n[1] - s->own.n[1]) / 2, (s->grid.n[2] - s->own.n[2]) / 2};
-  return ((i1 + shift[0]) * s->grid.n[1] + i2 + shift[1]) * s->grid.n[2] + shift[2];
-}
-
-static rb_status upload(const rb_demons *s, const float *image, void *to) {
+static rb_status upload(rb_demons *s, const float *image, void *to) {
   rb_status st = RB_OK;
-  char *wide = calloc((size_t)s->n, value_size(s));
-  RB_CHECK(wide, RB_ENOMEM, "host memory");
-  for (int64_t i1 = 0; i1 < s->own.n[0]; i1++)
-    for (int64_t i2 = 0; i2 < s->own.n[1]; i2++) {
-      const int64_t at = row_in_padded(s, i1, i2);
-      const float *row = image + (i1 * s->own.n[1] + i2) * s->own.n[2];
-      for (int64_t k = 0; k < s->own.n[2]; k++) {
-        if (s->config->dtype == RB_F64) ((double *)wide)[at + k] = (double)row[k];
-        else ((float *)wide)[at + k] = row[k];
-      }
-    }
-  RB_TRY(s->backend->upload(to, wide, (size_t)s->n * value_size(s)));
+  double *wide = NULL;
+  if (s->config->dtype == RB_F64) {
+    wide = malloc((size_t)s->points * sizeof *wide);
+    RB_CHECK(wide, RB_ENOMEM, "host memory");
+    for (int64_t i = 0; i < s->points; i++) wide[i] = (double)image[i];
+  }
+  RB_TRY(s->backend->upload(s->spare, wide ? (const void *)wide : image, (size_t)s->points * value_size(s)));
+  RB_TRY(rb_compose_pad(s->compose, s->own, s->spare, to));
 done:
   free(wide);
   return st;
 }
-static rb_status download(const rb_demons *s, const void *from, int components, float *out) {
+/* `update` is overwritten. */
+static rb_status download(rb_demons *s, void *from, int components, float *out) {
   rb_status st = RB_OK;
-  const size_t one = (size_t)s->n * value_size(s);
-  char *wide = malloc(one);
-  RB_CHECK(wide, RB_ENOMEM, "host memory");
+  double *wide = NULL;
+  if (s->config->dtype == RB_F64) {
+    wide = malloc((size_t)s->points * sizeof *wide);
+    RB_CHECK(wide, RB_ENOMEM, "host memory");
+  }
   for (int c = 0; c < components; c++) {
-    RB_TRY(s->backend->download(wide, (const char *)from + (size_t)c * one, one));
-    for (int64_t i1 = 0; i1 < s->own.n[0]; i1++)
-      for (int64_t i2 = 0; i2 < s->own.n[1]; i2++) {
-        const int64_t at = row_in_padded(s, i1, i2);
-        float *row = out + c * s->points + (i1 * s->own.n[1] + i2) * s->own.n[2];
-        for (int64_t k = 0; k < s->own.n[2]; k++) row[k] = s->config->dtype == RB_F64 ? (float)((double *)wide)[at + k] : ((float *)wide)[at + k];
-      }
+    RB_TRY(rb_compose_crop(s->compose, s->own, component(s, from, c), s->update));
+    RB_TRY(s->backend->download(wide ? (void *)wide : out + c * s->points, s->update, (size_t)s->points * value_size(s)));
+    for (int64_t i = 0; wide && i < s->points; i++) out[c * s->points + i] = (float)wide[i];
   }
 done:
   free(wide);
@@ -102,14 +113,10 @@ done:
 
 /* ---- an iteration ---------------------------------------------------------------------------------------- */
 
-/* Greatest length of a vector of the field. */
-static rb_status longest(rb_demons *s, void *field, double *out) {
+static rb_status longest(rb_demons *s, const void *field, double *out) {
   rb_status st = RB_OK;
-  rb_extremes e;
-  for (int c = 0; c < 3; c++) RB_TRY(rb_field_multiply(s->field, s->n, 1, component(s, field, c), component(s, field, c), c ? 1 : 0, s->square));
-  RB_TRY(rb_field_extremes(s->field, s->n, s->square, &e));
-  RB_CHECK(isfinite(e.greatest), RB_EINVALID, "a displacement is not finite");
-  *out = sqrt(e.greatest);
+  RB_TRY(rb_compose_longest(s->compose, field, out));
+  RB_CHECK(isfinite(*out), RB_EINVALID, "a displacement is not finite");
 done:
   return st;
 }
@@ -126,35 +133,78 @@ static rb_status exponential(rb_demons *s, double a) {
   int squarings = 0;
   RB_TRY(longest(s, s->velocity, &most));
   for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
-  RB_TRY(rb_field_combine(s->field, 3 * s->n, ldexp(a, -squarings), s->velocity, 0, NULL, 0, s->displacement));
-  for (int k = 0; k < squarings; k++) {
-    RB_TRY(rb_compose(s->compose, s->displacement, s->displacement, s->spare));
+  if (squarings == 0)
+    RB_TRY(rb_field_combine(s->field, 3 * s->n, a, s->velocity, 0, NULL, 0, s->displacement));
+  else
+    RB_TRY(rb_compose(s->compose, ldexp(a, -squarings), s->velocity, s->velocity, s->displacement));
+  for (int k = 1; k < squarings; k++) {
+    RB_TRY(rb_compose(s->compose, 1, s->displacement, s->displacement, s->spare));
     swap(&s->displacement, &s->spare);
   }
 done:
   return st;
 }
 
+/* Stamps of one iteration lie side by side: part p lasts from stamp p to p + 1. */
+static rb_status mark(const rb_demons *s, int stamp) { return s->profile ? s->backend->stamp(stamp) : RB_OK; }
+
 /* warped = moving o (id + displacement); sum of squared differences over the padded grid by the images' own
  * number of voxels: what is warped into the padding counts as missed. */
 static rb_status compare(rb_demons *s, double *energy) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
-  RB_TRY(rb_field_combine(s->field, s->n, 1, s->fixed, -1, s->warped, 0, s->square));
-  RB_TRY(rb_field_dot(s->field, s->n, s->square, s->square, energy));
+  RB_TRY(mark(s, RB_PART_ENERGY));
+  RB_TRY(rb_force_energy(s->force, s->fixed, s->warped, energy));
   *energy /= (double)s->points;
+done:
+  return st;
+}
+
+/* velocity = update(velocity, spare) */
+static rb_status join(rb_demons *s) {
+  rb_status st = RB_OK;
+  const int64_t m = 3 * s->n;
+  switch (s->options.update) {
+    case RB_UPDATE_BCH:
+      RB_TRY(rb_compose_bracket(s->compose, s->velocity, s->spare, s->update));
+      RB_TRY(rb_field_combine(s->field, m, 0.5, s->update, 1, s->spare, 1, s->velocity));
+      break;
+    case RB_UPDATE_COMPOSE:
+      RB_TRY(rb_compose(s->compose, 1, s->spare, s->velocity, s->update));
+      swap(&s->velocity, &s->update);
+      break;
+    default: RB_TRY(rb_field_combine(s->field, m, 1, s->spare, 0, NULL, 1, s->velocity));
+  }
 done:
   return st;
 }
 
 static rb_status iterate(rb_demons *s) {
   rb_status st = RB_OK;
+  RB_TRY(mark(s, RB_PART_FORCE));
   RB_TRY(rb_force(s->force, s->options.sigma_i / s->options.sigma_x, s->fixed, s->warped, s->update));
+  RB_TRY(mark(s, RB_PART_FLUID));
   RB_TRY(rb_smooth(s->smooth, s->options.sigma_fluid, s->update, s->spare));
-  RB_TRY(rb_field_combine(s->field, 3 * s->n, 1, s->spare, 0, NULL, 1, s->velocity));
+  RB_TRY(mark(s, RB_PART_UPDATE));
+  RB_TRY(join(s));
+  RB_TRY(mark(s, RB_PART_DIFFUSION));
   RB_TRY(rb_smooth(s->smooth, s->options.sigma_diffusion, s->velocity, s->spare));
   swap(&s->velocity, &s->spare);
+  RB_TRY(mark(s, RB_PART_EXPONENTIAL));
   RB_TRY(exponential(s, 1));
+  RB_TRY(mark(s, RB_PART_WARP));
+done:
+  return st;
+}
+
+static rb_status add_parts(const rb_demons *s, double parts[RB_DEMONS_PARTS]) {
+  rb_status st = RB_OK;
+  double seconds;
+  RB_TRY(mark(s, RB_DEMONS_PARTS));
+  for (int p = 0; s->profile && p < RB_DEMONS_PARTS; p++) {
+    RB_TRY(s->backend->stamp_interval(p, p + 1, &seconds));
+    parts[p] += seconds;
+  }
 done:
   return st;
 }
@@ -162,10 +212,11 @@ done:
 rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_demons_result *out) {
   rb_status st = RB_OK;
   *out = (rb_demons_result){.end = RB_DEMONS_ITERATIONS, .setup_seconds = s->setup_seconds};
-  RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->velocity));
-  RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->displacement));
   RB_TRY(s->backend->sync());
   const double started = now();
+  if (!s->started) RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->velocity));
+  s->started = 0;
+  RB_TRY(exponential(s, 1));
   RB_TRY(compare(s, &out->before));
   out->after = out->before;
   for (int it = 0; it < s->options.iterations; it++) {
@@ -175,6 +226,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
     }
     RB_TRY(iterate(s));
     RB_TRY(compare(s, &out->energy[it]));
+    RB_TRY(add_parts(s, out->parts));
     out->after = out->energy[it], out->iterations = it + 1;
     if (hook) {
       RB_TRY(longest(s, s->displacement, &out->longest));
@@ -228,6 +280,31 @@ done:
   return st;
 }
 
+static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
+  rb_grid g;
+  for (int a = 0; a < 3; a++) g.n[a] = (int64_t)ceil(o->padding * (double)grid.n[a] - 1e-9);
+  return g;
+}
+rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out) {
+  rb_status st = RB_OK;
+  const rb_demons_config *c = variant->ops;
+  *out = 0;
+  RB_TRY(check_options(options));
+  /* four vectors, three images, smoothing's scratch; textures of float4 where they are used */
+  *out = (size_t)rb_grid_points(padded(options, grid)) * (18 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype);
+done:
+  return st;
+}
+rb_status rb_demons_start(rb_demons *s, const float *velocity) {
+  rb_status st = RB_OK;
+  s->started = 0;
+  for (int c = 0; velocity && c < 3; c++) RB_TRY(upload(s, velocity + c * s->points, component(s, s->velocity, c)));
+  s->started = velocity != NULL;
+done:
+  return st;
+}
+void rb_demons_set_profile(rb_demons *s, int on) { s->profile = on; }
+
 rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, const float *template_image,
                            const float *reference, rb_demons **out) {
   rb_status st = RB_OK;
@@ -239,15 +316,13 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->config = variant->ops, s->options = *options, s->own = grid;
-  for (int a = 0; a < 3; a++) s->grid.n[a] = (int64_t)ceil(options->padding * (double)grid.n[a] - 1e-9);
+  s->grid = padded(options, grid);
   s->n = rb_grid_points(s->grid), s->points = rb_grid_points(grid);
   RB_TRY(rb_backend_get(variant->backend, &s->backend));
   RB_TRY(plan_kernels(s));
-  void **vectors[] = {&s->velocity, &s->update, &s->displacement, &s->spare}, **scalars[] = {&s->fixed, &s->moving, &s->warped, &s->square};
-  for (int k = 0; k < 4; k++) {
-    RB_TRY(rb_alloc(s->backend, 3 * (size_t)s->n * value_size(s), vectors[k]));
-    RB_TRY(rb_alloc(s->backend, (size_t)s->n * value_size(s), scalars[k]));
-  }
+  void **vectors[] = {&s->velocity, &s->update, &s->displacement, &s->spare}, **scalars[] = {&s->fixed, &s->moving, &s->warped};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(s->backend, 3 * (size_t)s->n * value_size(s), vectors[k]));
+  for (int k = 0; k < 3; k++) RB_TRY(rb_alloc(s->backend, (size_t)s->n * value_size(s), scalars[k]));
   RB_TRY(upload(s, reference, s->fixed));
   RB_TRY(upload(s, template_image, s->moving));
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->velocity));
@@ -267,7 +342,7 @@ void rb_demons_destroy(rb_demons *s) {
   rb_compose_destroy(s->compose);
   rb_force_destroy(s->force);
   rb_field_destroy(s->field);
-  void *arrays[] = {s->velocity, s->update, s->displacement, s->spare, s->fixed, s->moving, s->warped, s->square};
+  void *arrays[] = {s->velocity, s->update, s->displacement, s->spare, s->fixed, s->moving, s->warped};
   for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
   free(s);
 }
@@ -279,10 +354,30 @@ rb_status rb_demons_velocity(rb_demons *s, float *out) { return download(s, s->v
 
 rb_status rb_demons_warp(rb_demons *s, const float *image, float *out) {
   rb_status st = RB_OK;
-  RB_TRY(upload(s, image, s->square));
-  RB_TRY(rb_compose_warp(s->compose, s->square, s->displacement, s->spare));
+  RB_TRY(upload(s, image, s->update));
+  RB_TRY(rb_compose_warp(s->compose, s->update, s->displacement, s->spare));
   RB_TRY(download(s, s->spare, 1, out));
 done:
+  return st;
+}
+rb_status rb_demons_labels(rb_demons *s, const float *labels, float *out) {
+  rb_status st = RB_OK;
+  const rb_grid g = s->own;
+  float *u = malloc(3 * (size_t)s->points * sizeof *u);
+  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for a displacement", 3 * (size_t)s->points * sizeof *u);
+  RB_TRY(rb_demons_displacement(s, u));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < s->points; i++) {
+    int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+    int inside = 1;
+    for (int a = 0; a < 3; a++) {
+      at[a] += llrintf(u[a * s->points + i]);
+      inside = inside && at[a] >= 0 && at[a] < g.n[a];
+    }
+    out[i] = inside ? labels[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]] : 0;
+  }
+done:
+  free(u);
   return st;
 }
 rb_status rb_demons_determinant(rb_demons *s, float *out) {
@@ -298,7 +393,7 @@ rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float
     RB_TRY(exponential(s, a));
     RB_TRY(rb_field_combine(s->field, 3 * s->n, 1, s->displacement, 0, NULL, 0, s->update));
     RB_TRY(exponential(s, -a));
-    RB_TRY(rb_compose(s->compose, s->update, s->displacement, s->spare));
+    RB_TRY(rb_compose(s->compose, 1, s->update, s->displacement, s->spare));
     RB_TRY(download(s, s->spare, 3, out));
   } else {
     RB_TRY(exponential(s, a));

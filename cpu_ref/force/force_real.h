@@ -1,7 +1,7 @@
-/* Body of cpu/omp of force, once a precision: REAL, SUFFIX(name). */
+/* Body of cpu/naive and cpu/omp of force, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_SUM (pragmas or nothing). */
 static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *w, REAL *u) {
   const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
-#pragma omp parallel for schedule(static)
+  PARALLEL
   for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
     for (int64_t k = 0; k < g.n[2]; k++) {
       const int64_t i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
@@ -14,4 +14,13 @@ static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *
       const REAL d = fixed[i] - w[i], under = square + ratio * ratio * d * d, scale = fixed[i] != 0 && w[i] != 0 && under > 0 ? d / under : 0;
       for (int a = 0; a < 3; a++) u[a * n + i] = scale * slope[a];
     }
+}
+static double SUFFIX(energy)(rb_grid g, const REAL *fixed, const REAL *w) {
+  double sum = 0;
+  PARALLEL_SUM
+  for (int64_t i = 0; i < rb_grid_points(g); i++) {
+    const double d = (double)fixed[i] - (double)w[i];
+    sum += d * d;
+  }
+  return sum;
 }

@@ -1,0 +1,95 @@
+#include "experiments/runner/demons_images.h"
+
+#include "solvers/demons/demons.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void to_bytes(int64_t n, float *f) {
+  float least = INFINITY, most = -INFINITY;
+  for (int64_t i = 0; i < n; i++) least = fminf(least, f[i]), most = fmaxf(most, f[i]);
+  const float scale = most > least ? 255 / (most - least) : 0;
+  for (int64_t i = 0; i < n; i++) f[i] = floorf((f[i] - least) * scale);
+}
+
+rb_status rb_demons_pair(const char *name, rb_grid grid, rb_pair *out) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_pair_load(name, RB_POINT, grid, out));
+  for (int k = 0; k < 2; k++) to_bytes(rb_grid_points(grid), out->image[k]);
+done:
+  return st;
+}
+
+/* ---- the velocity ------------------------------------------------------------------------------------- */
+
+static struct {
+  char name[16];
+  rb_grid grid;
+  float *v; /* [3][n], kept for the life of the process */
+} kept;
+
+static rb_status register_once(const char *name) {
+  rb_status st = RB_OK;
+  rb_pair pair = {0};
+  rb_demons *s = NULL;
+  const rb_variant *variant;
+  rb_demons_result *r = calloc(1, sizeof *r);
+  rb_demons_options o = rb_demons_defaults();
+  const int phantom = strcmp(name, "phantom") == 0;
+  const rb_grid grid = phantom ? rb_grid_make(52, 61, 52) : rb_grid_make(104, 122, 104);
+  RB_CHECK(r, RB_ENOMEM, "host memory");
+  if (kept.v && strcmp(kept.name, name) == 0) goto done;
+  o.stop = 0;
+  RB_TRY(rb_demons_pair(name, grid, &pair));
+  RB_TRY(rb_variant_find(&rb_demons_family, "cpu", &variant));
+  RB_TRY(rb_demons_create(variant, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &s));
+  RB_TRY(rb_demons_solve(s, NULL, NULL, r));
+  free(kept.v);
+  kept.v = malloc(3 * (size_t)rb_grid_points(grid) * sizeof *kept.v);
+  RB_CHECK(kept.v, RB_ENOMEM, "host memory");
+  RB_TRY(rb_demons_velocity(s, kept.v));
+  snprintf(kept.name, sizeof kept.name, "%.15s", name);
+  kept.grid = grid;
+done:
+  rb_demons_destroy(s);
+  rb_pair_free(&pair);
+  free(r);
+  return st;
+}
+
+/* Place of node i of n on an axis of m nodes, voxel centre to voxel centre, clamped. */
+static double place(int64_t i, int64_t n, int64_t m) { return fmin(fmax(((double)i + 0.5) * (double)m / (double)n - 0.5, 0), (double)(m - 1)); }
+
+static float linear(const float *f, rb_grid g, const double x[3]) {
+  double sum = 0;
+  for (int corner = 0; corner < 8; corner++) {
+    double weight = 1;
+    int64_t at[3];
+    for (int a = 0; a < 3; a++) {
+      const int64_t low = (int64_t)x[a];
+      const double t = x[a] - (double)low;
+      weight *= corner >> a & 1 ? t : 1 - t;
+      at[a] = low + (corner >> a & 1) < g.n[a] ? low + (corner >> a & 1) : g.n[a] - 1;
+    }
+    sum += weight * (double)f[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]];
+  }
+  return (float)sum;
+}
+
+rb_status rb_demons_velocity_field(const char *name, rb_grid grid, float *v) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(grid);
+  RB_TRY(register_once(name));
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t at[3] = {i / grid.n[2] / grid.n[1], i / grid.n[2] % grid.n[1], i % grid.n[2]};
+    double x[3];
+    for (int a = 0; a < 3; a++) x[a] = place(at[a], grid.n[a], kept.grid.n[a]);
+    for (int c = 0; c < 3; c++)
+      v[c * n + i] = (float)((double)linear(kept.v + c * rb_grid_points(kept.grid), kept.grid, x) * (double)grid.n[c] / (double)kept.grid.n[c]);
+  }
+done:
+  return st;
+}

@@ -1,0 +1,145 @@
+/* smooth, smooth-x1 to -x3, compose, compose-loaded: the kernels of demons2020 on a velocity field that registers a pair.
+ *
+ * compose-loaded leaves out the copy of the field into textures, where a variant makes one. Verified at nodes spread over the
+ * grid, its corners among them, by the oracle's formula in float64; everywhere else the output must be finite. */
+#include "experiments/runner/demons_images.h"
+#include "experiments/runner/host_apply.h"
+#include "experiments/runner/workload.h"
+#include "kernels/compose/compose.h"
+#include "kernels/smooth/smooth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 240 };
+typedef enum { SMOOTH, PASS, COMPOSE, LOADED } what;
+
+typedef struct {
+  const rb_case *c;
+  const rb_backend *backend;
+  what what;
+  int axis;
+  double sigma;
+  int64_t n;
+  rb_smooth_plan *smooth;
+  rb_compose_plan *compose;
+  float *in;            /* host [3][n] */
+  void *a, *b, *out;    /* device [3][n]: the field, its copy, the result */
+} state;
+
+static size_t bytes_of(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  (void)rotations;
+  *backend = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3 : strstr(c->variant->name, "texture") ? bytes_of(c) : 0);
+  *host = 2 * bytes_of(c) + ((size_t)64 << 20);
+}
+static size_t footprint(const rb_case *c) { return 3 * bytes_of(c); }
+
+static void teardown(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_smooth_destroy(s->smooth);
+  rb_compose_destroy(s->compose);
+  if (s->backend) rb_release(s->backend, s->a), rb_release(s->backend, s->b), rb_release(s->backend, s->out);
+  free(s->in);
+  free(s);
+}
+
+static rb_status setup_kind(const rb_case *c, const rb_backend *b, what w, int axis, void **out) {
+  rb_status st = RB_OK;
+  state *s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->c = c, s->backend = b, s->what = w, s->axis = axis, s->n = rb_grid_points(c->grid);
+  s->sigma = sqrt(atof(rb_case_axis(c, "variance", "3")));
+  const rb_smooth_desc smooth = {.grid = c->grid, .components = 3, .dtype = RB_F32};
+  const rb_compose_desc compose = {.grid = c->grid, .dtype = RB_F32};
+  if (w == SMOOTH || w == PASS) RB_TRY(rb_smooth_create(c->variant, &smooth, &s->smooth));
+  else RB_TRY(rb_compose_create(c->variant, &compose, &s->compose));
+  s->in = malloc(bytes_of(c));
+  RB_CHECK(s->in, RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
+  RB_TRY(rb_demons_velocity_field(rb_case_axis(c, "data", "phantom"), c->grid, s->in));
+  RB_TRY(rb_to_backend(b, s->in, bytes_of(c), &s->a));
+  if (w == COMPOSE || w == LOADED) RB_TRY(rb_to_backend(b, s->in, bytes_of(c), &s->b));
+  RB_TRY(rb_poisoned(b, bytes_of(c), &s->out));
+  if (w == LOADED) RB_TRY(rb_compose_load(s->compose, 1, s->a));
+  *out = s;
+  s = NULL;
+done:
+  teardown(s);
+  return st;
+}
+static rb_status setup_smooth(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, SMOOTH, -1, out); }
+static rb_status setup_x1(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 0, out); }
+static rb_status setup_x2(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 1, out); }
+static rb_status setup_x3(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 2, out); }
+static rb_status setup_compose(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, COMPOSE, -1, out); }
+static rb_status setup_loaded(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, LOADED, -1, out); }
+
+static rb_status run(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  switch (s->what) {
+    case SMOOTH: return rb_smooth(s->smooth, s->sigma, s->a, s->out);
+    case PASS: return rb_smooth_pass(s->smooth, s->sigma, s->axis, s->a, s->out);
+    case COMPOSE: return rb_compose(s->compose, 1, s->a, s->b, s->out);
+    default: return rb_compose_loaded(s->compose, 1, s->a, s->b, s->out);
+  }
+}
+static rb_status poison(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  return s->backend->fill(s->out, 0xFF, bytes_of(s->c));
+}
+
+/* Node k of those looked at: the eight corners, then a stride that is prime to nothing in particular. */
+static int64_t node_of(const state *s, int k) {
+  const rb_grid g = s->c->grid;
+  if (k < 8) return ((k & 1 ? g.n[0] - 1 : 0) * g.n[1] + (k & 2 ? g.n[1] - 1 : 0)) * g.n[2] + (k & 4 ? g.n[2] - 1 : 0);
+  return (int64_t)((double)k * 0.6180339887498949 * (double)s->n) % s->n;
+}
+
+static rb_status verify(void *p, int turn, rb_outcome *o) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const rb_grid g = s->c->grid;
+  const int smoothing = s->what == SMOOTH || s->what == PASS;
+  const rb_smooth_desc sd = {.grid = g, .components = 3, .dtype = RB_F32};
+  const rb_compose_desc cd = {.grid = g, .dtype = RB_F32};
+  double worst = 0, range = 0, missing = 0;
+  rb_smooth_kernel kernel;
+  float *got = malloc(bytes_of(s->c));
+  (void)turn;
+  RB_CHECK(got, RB_ENOMEM, "host memory");
+  RB_TRY(s->backend->download(got, s->out, bytes_of(s->c)));
+  RB_TRY(rb_smooth_kernel_make(s->sigma, &kernel));
+#pragma omp parallel for reduction(max : range) reduction(+ : missing)
+  for (int64_t i = 0; i < 3 * s->n; i++) range = fmax(range, fabs((double)s->in[i])), missing += isfinite(got[i]) ? 0 : 1;
+  for (int k = 0; k < NODES; k++) {
+    const int64_t i = node_of(s, k), at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+    for (int c = 0; c < 3; c++) {
+      const double want = smoothing ? rb_smooth_oracle_at(&sd, &kernel, s->axis, s->in, c, at) : rb_compose_oracle_at(&cd, 1, s->in, s->in, c, i);
+      const double e = fabs((double)got[c * s->n + i] - want);
+      if (worst == worst && !(e <= worst)) worst = e;
+    }
+  }
+  rb_outcome_verify(o, "values that are not finite", missing, 0, "every node");
+  rb_outcome_verify(o, "greatest error of the nodes looked at", worst,
+                    smoothing ? rb_smooth_tolerance(&sd, s->sigma, range) : rb_compose_tolerance(s->c->variant, &cd, range, (double)(g.n[0] + g.n[1] + g.n[2]) + range), "oracle, float64");
+  rb_outcome_metric(o, "error_max", worst, "voxel", "greatest |out - exact| of the nodes looked at");
+  rb_outcome_metric(o, "voxels", 1e-6 * (double)s->n, "M", "nodes of the grid");
+  rb_outcome_metric(o, "longest", range, "voxel", "greatest component of the field");
+  o->bytes = s->what == PASS ? rb_smooth_bytes(&sd, 1) : smoothing ? rb_smooth_bytes(&sd, 3) : rb_compose_bytes(&cd);
+  o->flops = smoothing ? rb_smooth_flops(&sd, s->sigma) / (s->what == PASS ? 3 : 1) : 0;
+done:
+  free(got);
+  return st;
+}
+
+#define WORKLOAD(symbol, kind, family, setup) const rb_workload symbol = {kind, &family, predict, footprint, setup, run, poison, verify, teardown}
+WORKLOAD(rb_workload_smooth, "smooth", rb_smooth_family, setup_smooth);
+WORKLOAD(rb_workload_smooth_x1, "smooth-x1", rb_smooth_family, setup_x1);
+WORKLOAD(rb_workload_smooth_x2, "smooth-x2", rb_smooth_family, setup_x2);
+WORKLOAD(rb_workload_smooth_x3, "smooth-x3", rb_smooth_family, setup_x3);
+WORKLOAD(rb_workload_compose, "compose", rb_compose_family, setup_compose);
+WORKLOAD(rb_workload_compose_loaded, "compose-loaded", rb_compose_family, setup_loaded);

@@ -1,0 +1,136 @@
+/* Determinant, bracket, greatest length, padding: the same in every CUDA variant. */
+#include "kernels/compose/compose_cuda.cuh"
+
+#include <math.h>
+
+rb_status compose_supports(const rb_compose_desc *d) {
+  if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > 65535 || d->grid.n[1] > 65535 * HIGH)
+    return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants end at 2^31 voxels, 65535 planes");
+  return RB_OK;
+}
+rb_status compose_open(const rb_backend *backend, compose_plan *p) {
+  p->head.backend = backend;
+  return rb_alloc(backend, sizeof *p->most, (void **)&p->most);
+}
+void compose_close(compose_plan *p) { rb_release(p->head.backend, p->most); }
+
+rb_status compose_plan_make(const rb_backend *backend, const rb_compose_desc *d, rb_compose_plan **out) {
+  rb_status st = RB_OK;
+  (void)d;
+  compose_plan *p = (compose_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  RB_TRY(compose_open(backend, p));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) compose_destroy(&p->head);
+  return st;
+}
+void compose_destroy(rb_compose_plan *head) {
+  compose_close((compose_plan *)head);
+  free(head);
+}
+
+/* ---- derivatives -------------------------------------------------------------------------------------- */
+
+/* j[c][axis] at a node: central differences, one-sided at the border, 0 along an axis of one node. */
+static __device__ __forceinline__ void derivatives(sizes g, const float *__restrict__ s, const int at[3], float j[3][3]) {
+  const int64_t n = (int64_t)g.n1 * g.n2 * g.n3;
+  const int extent[3] = {g.n1, g.n2, g.n3}, stride[3] = {g.n2 * g.n3, g.n3, 1}, i = (at[0] * g.n2 + at[1]) * g.n3 + at[2];
+#pragma unroll
+  for (int a = 0; a < 3; a++) {
+    const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
+    const float per = high - low == 2 * stride[a] ? 0.5f : high != low ? 1.0f : 0.0f;
+#pragma unroll
+    for (int c = 0; c < 3; c++) j[c][a] = per * (__ldg(s + c * n + i + high) - __ldg(s + c * n + i + low));
+  }
+}
+
+static __global__ void __launch_bounds__(WIDE *HIGH) determinant_kernel(sizes g, const float *__restrict__ s, float *__restrict__ out) {
+  const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
+  float j[3][3];
+  if (at[1] >= g.n2 || at[2] >= g.n3) return;
+  derivatives(g, s, at, j);
+#pragma unroll
+  for (int c = 0; c < 3; c++) j[c][c] += 1.0f;
+  out[(at[0] * g.n2 + at[1]) * g.n3 + at[2]] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+                                               j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
+}
+rb_status compose_determinant(rb_compose_plan *p, const void *s, void *out) {
+  rb_status st = RB_OK;
+  RB_LAUNCH(determinant_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (const float *)s, (float *)out);
+done:
+  return st;
+}
+
+static __global__ void __launch_bounds__(WIDE *HIGH) bracket_kernel(sizes g, const float *__restrict__ v, const float *__restrict__ w, float *__restrict__ out) {
+  const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
+  float dv[3][3], dw[3][3];
+  if (at[1] >= g.n2 || at[2] >= g.n3) return;
+  const int64_t n = (int64_t)g.n1 * g.n2 * g.n3, i = ((int64_t)at[0] * g.n2 + at[1]) * g.n3 + at[2];
+  derivatives(g, v, at, dv);
+  derivatives(g, w, at, dw);
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    float sum = 0;
+#pragma unroll
+    for (int a = 0; a < 3; a++) sum += dv[c][a] * w[a * n + i] - dw[c][a] * v[a * n + i];
+    out[c * n + i] = sum;
+  }
+}
+rb_status compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
+  rb_status st = RB_OK;
+  RB_LAUNCH(bracket_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (const float *)v, (const float *)w, (float *)out);
+done:
+  return st;
+}
+
+/* ---- greatest length ---------------------------------------------------------------------------------- */
+
+/* Floats that are not negative compare as their bits do, and a NaN is above them all. */
+static __global__ void __launch_bounds__(256) longest_kernel(int64_t n, const float *__restrict__ s, unsigned *most) {
+  unsigned mine = 0;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
+    const float x = s[i], y = s[n + i], z = s[2 * n + i];
+    mine = max(mine, __float_as_uint(x * x + y * y + z * z) & 0x7fffffffu);
+  }
+  for (int o = 16; o > 0; o >>= 1) mine = max(mine, __shfl_xor_sync(~0u, mine, o));
+  if (threadIdx.x % 32 == 0) atomicMax(most, mine);
+}
+rb_status compose_longest(rb_compose_plan *head, const void *s, double *out) {
+  rb_status st = RB_OK;
+  const compose_plan *p = (compose_plan *)head;
+  const int64_t n = rb_grid_points(head->desc.grid);
+  const unsigned blocks = rb_blocks(n, 256) < 1056 ? rb_blocks(n, 256) : 1056;
+  float most;
+  RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
+  RB_LAUNCH(longest_kernel, blocks, 256, 0, n, (const float *)s, p->most);
+  RB_TRY(head->backend->download(&most, p->most, sizeof most));
+  *out = sqrt((double)most);
+done:
+  return st;
+}
+
+/* ---- padding ------------------------------------------------------------------------------------------- */
+
+/* A thread a node of the wide grid. */
+static __global__ void __launch_bounds__(WIDE *HIGH) embed_kernel(sizes g, sizes inner, int crop, const float *__restrict__ f, float *__restrict__ out) {
+  const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, i = blockIdx.z;
+  if (j >= g.n2 || k >= g.n3) return;
+  const int a = i - (g.n1 - inner.n1) / 2, b = j - (g.n2 - inner.n2) / 2, c = k - (g.n3 - inner.n3) / 2;
+  const int inside = a >= 0 && a < inner.n1 && b >= 0 && b < inner.n2 && c >= 0 && c < inner.n3;
+  const int wide = (i * g.n2 + j) * g.n3 + k, narrow = (a * inner.n2 + b) * inner.n3 + c;
+  if (!crop)
+    out[wide] = inside ? f[narrow] : 0.0f;
+  else if (inside)
+    out[narrow] = f[wide];
+}
+static rb_status embed(rb_compose_plan *p, rb_grid inner, int crop, const void *f, void *out) {
+  rb_status st = RB_OK;
+  RB_LAUNCH(embed_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), sizes_of(inner), crop, (const float *)f, (float *)out);
+done:
+  return st;
+}
+rb_status compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) { return embed(p, inner, 0, f, out); }
+rb_status compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) { return embed(p, inner, 1, f, out); }

@@ -1,0 +1,39 @@
+/* A3 (demons2020): along x2 and x1 a block takes 32 neighbouring lines, so that its loads coalesce, and covers them piece by
+ * piece; along x3 a line a block, as A2. */
+#include "kernels/smooth/smooth_cuda.cuh"
+
+enum { COLUMNS = 32, ROWS = 16, PIECE = 128 };
+
+static __global__ void __launch_bounds__(COLUMNS *ROWS) tile_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
+  __shared__ float s[PIECE + 2 * RB_SMOOTH_RADIUS][COLUMNS];
+  const int64_t columns = (v.inner + COLUMNS - 1) / COLUMNS, line = (int64_t)blockIdx.x / columns;
+  const int64_t column = (int64_t)blockIdx.x % columns * COLUMNS + threadIdx.x, first = line * v.length * v.inner + column;
+  const int r = w.radius, inside = column < v.inner;
+  for (int begin = 0; begin < v.length; begin += PIECE) {
+    const int count = min(PIECE, v.length - begin);
+    for (int t = threadIdx.y; t < count + 2 * r; t += ROWS) {
+      const int at = begin + t - r;
+      s[t][threadIdx.x] = inside && at >= 0 && at < v.length ? in[first + at * v.inner] : 0.0f;
+    }
+    __syncthreads();
+    for (int t = threadIdx.y; t < count; t += ROWS) {
+      float sum = w.k[0] * s[r + t][threadIdx.x];
+      for (int d = 1; d <= r; d++) sum += w.k[d] * (s[r + t - d][threadIdx.x] + s[r + t + d][threadIdx.x]);
+      if (inside) out[first + (begin + t) * v.inner] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+rb_status smooth_tiles(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  rb_status st = RB_OK;
+  const view v = view_of(&p->desc, axis);
+  RB_LAUNCH(tile_kernel, (unsigned)(v.lines * ((v.inner + COLUMNS - 1) / COLUMNS)), dim3(COLUMNS, ROWS), 0, v, weights_of(k), (const float *)in, (float *)out);
+done:
+  return st;
+}
+static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  return axis == 2 ? smooth_lines(p, k, axis, in, out) : smooth_tiles(p, k, axis, in, out);
+}
+
+extern "C" const rb_smooth_ops rb_smooth_coalesced = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy};
