@@ -22,7 +22,8 @@ hash() { # of the contents and names of the files that exist among the arguments
       transport) parts="interp derivative spectral field transport" ;;
       gausssum) shared="$shared experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
-        shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c datasets/points.c" ;;
+        shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
+          experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c datasets/points.c" ;;
       smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c" ;;
       demons) parts="smooth compose force field"
         shared="$shared kernels/cuda/texture4.cuh solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c

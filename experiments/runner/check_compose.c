@@ -114,6 +114,30 @@ static void neutral(rb_checker *c, const rb_compose_desc *d) {
   drop(a);
 }
 
+/* (a o b) o c = a o (b o c) up to what four linear interpolations of smooth fields lose: h^2 / 8 times the second derivatives of
+ * A sin(pi x1 / (n1 - 1)) sin(..) sin(..), which also keep all points inside. */
+static void associative(rb_checker *c, rb_dtype t) {
+  const rb_compose_desc d = {.grid = {{21, 24, 22}}, .dtype = t};
+  const double amplitude = 0.8, pi = acos(-1), bound = 4 * 3.0 / 8 * amplitude * pow(pi / 20, 2);
+  arrays a = room(&d), b = room(&d);
+  for (int64_t i = 0; i < a.n; i++) {
+    double x[3], wave = amplitude;
+    at_node(d.grid, i, x);
+    for (int k = 0; k < 3; k++) wave *= sin(pi * x[k] / (double)(d.grid.n[k] - 1));
+    for (int k = 0; k < 3; k++) {
+      rb_check_set(t, a.f, k * a.n + i, wave * (k == 0 ? 1 : -0.5));
+      rb_check_set(t, a.s, k * a.n + i, wave * (k == 1 ? 0.9 : 0.3));
+      rb_check_set(t, b.f, k * a.n + i, wave * (k == 2 ? -1 : 0.4));
+    }
+  }
+  if (rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, a.s, a.got), "a o b") && rb_check_status(c, by(c->variant, &d, COMPOSE, a.got, b.f, a.want), "(a o b) o c") &&
+      rb_check_status(c, by(c->variant, &d, COMPOSE, a.s, b.f, b.got), "b o c") && rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, b.got, b.want), "a o (b o c)"))
+    rb_check_value(c, rb_check_distance(t, a.want, b.want, 3 * a.n), bound + 4 * rb_compose_tolerance(c->variant, &d, amplitude, reach(&d, 1)), "associative within interpolation error, %s",
+                   rb_dtype_name(t));
+  drop(b);
+  drop(a);
+}
+
 /* s(x) = A x: its determinant is det(I + A) at every node, and a linear image is sampled exactly inside. */
 static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
   static const double A[3][3] = {{0.02, -0.03, 0.01}, {0.04, -0.05, 0.02}, {-0.01, 0.03, 0.06}};
@@ -199,6 +223,7 @@ void rb_check_compose(rb_checker *c) {
     shifts(c, &d);
     neutral(c, &d);
     linear_maps(c, &d);
+    associative(c, (rb_dtype)t);
     lengths_and_padding(c, &d);
     for (int g = 0; g < rb_check_grid_count; g++) {
       d.grid = rb_check_grids[g];

@@ -3,6 +3,7 @@
 
 #include "experiments/runner/record.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the first valid case that has them. */
@@ -16,12 +17,38 @@ static const json_t *found(const rb_judged *j) {
   return NULL;
 }
 
-static double at(const json_t *list, size_t i, double unit) { return unit * (double)json_integer_value(json_array_get(list, i)); }
+/* Coordinates of a text "a b a b ..." in whole units; the caller frees. Count in *values. */
+static double *numbers(const json_t *text, double unit, size_t *values) {
+  const char *s = json_string_value(text);
+  double *x = s ? malloc((strlen(s) / 2 + 1) * sizeof *x) : NULL;
+  char *end;
+  *values = 0;
+  for (long v; x && (v = strtol(s, &end, 10), end != s); s = end) x[(*values)++] = unit * (double)v;
+  return x;
+}
 
 /* A block of two columns. */
-static void write_set(FILE *data, const json_t *list, double unit) {
-  for (size_t i = 0; i + 1 < json_array_size(list); i += 2) fprintf(data, "%.2f %.2f\n", at(list, i, unit), at(list, i + 1, unit));
+static void write_set(FILE *data, const json_t *text, double unit) {
+  size_t values;
+  double *x = numbers(text, unit, &values);
+  for (size_t i = 0; i + 1 < values; i += 2) fprintf(data, "%.2f %.2f\n", x[i], x[i + 1]);
   fprintf(data, "\n\n");
+  free(x);
+}
+
+/* A way is a line of a block: where a point stands at every time. */
+static void write_ways(FILE *data, const json_t *paths, double unit) {
+  const size_t times = json_array_size(paths);
+  size_t values = 0;
+  double **x = calloc(times + 1, sizeof *x);
+  for (size_t t = 0; x && t < times; t++) x[t] = numbers(json_array_get(paths, t), unit, &values);
+  for (size_t i = 0; x && i + 1 < values; i += 2) {
+    for (size_t t = 0; t < times; t++)
+      if (x[t]) fprintf(data, "%.2f %.2f %zu\n", x[t][i], x[t][i + 1], t);
+    fprintf(data, "\n");
+  }
+  for (size_t t = 0; x && t < times; t++) free(x[t]);
+  free(x);
 }
 
 static void axes(const json_t *l, FILE *script) {
@@ -37,12 +64,7 @@ int rb_plot_trajectories(const rb_judged *j, const char *data_path, FILE *data, 
   const json_t *paths = json_object_get(l, "paths");
   static const char *const sets[] = {"template", "target", "matched"};
   for (int k = 0; k < 3; k++) write_set(data, json_object_get(l, sets[k]), unit);
-  const size_t values = json_array_size(json_array_get(paths, 0));
-  for (size_t i = 0; i + 1 < values; i += 2) { /* a way is a line of the fourth block */
-    for (size_t t = 0; t < json_array_size(paths); t++)
-      fprintf(data, "%.2f %.2f %zu\n", at(json_array_get(paths, t), i, unit), at(json_array_get(paths, t), i + 1, unit), t);
-    fprintf(data, "\n");
-  }
+  write_ways(data, paths, unit);
   fprintf(script, "set multiplot layout 1,3 title TITLE font ',13'\n");
   axes(l, script);
   fprintf(script, "set title 'before'\nplot '%s' index 0 with points pt 7 ps 0.25 lc rgb '#e0a800' title 'template', '' index 1 with points pt 7 ps 0.25 lc rgb '#c02020' title 'target'\n", data_path);

@@ -25,7 +25,7 @@ typedef struct {
   rb_landmarks_result result;
   int pictures;
   double *momentum, *gradient, objective; /* landmarks-gradient */
-  char sha256[65];
+  char sha256[65], file[48];
 } state;
 
 static int whole_axis(const rb_case *c, const char *axis, int fallback) {
@@ -86,13 +86,19 @@ static rb_status load(const char *data, state *s) {
   char path[PATH_MAX];
   static const char *const files[] = {"shavg_landmarks.vtk", "shooting_target_procrustes.vtk"};
   if (strncmp(data, synthetic_name, strlen(synthetic_name)) == 0) return synthetic(data + strlen(synthetic_name), s->set);
-  RB_CHECK(strcmp(data, "mtl") == 0, RB_EINVAL, "unknown landmarks '%s': mtl, synthetic-N", data);
-  RB_TRY(rb_manifest_load("landmarks-mtl", &m));
-  RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set landmarks-mtl is absent (regbench data import landmarks-mtl FOLDER)");
+  const int lung = strncmp(data, "lung-", 5) == 0 && data[5] >= '1' && data[5] <= '3' && data[6] == '\0', mtl = strcmp(data, "mtl") == 0;
+  const char *set = lung ? "lung-keypoints" : "landmarks-mtl";
+  RB_CHECK(lung || mtl, RB_EINVAL, "unknown landmarks '%s': mtl, lung-1 to lung-3, synthetic-N", data);
+  RB_TRY(rb_manifest_load(set, &m));
+  RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set %s is absent (regbench data import %s FOLDER)", set, set);
   for (int i = 0; i < 2; i++) {
-    RB_TRY(rb_manifest_path(m, files[i], path, sizeof path));
+    char keypoints[32]; /* inspiration, expiration */
+    snprintf(keypoints, sizeof keypoints, "LungCT_000%c_000%d.csv", lung ? data[5] : '1', i);
+    RB_TRY(rb_manifest_path(m, lung ? keypoints : files[i], path, sizeof path));
     RB_TRY(rb_points_read(path, &s->set[i]));
-    if (i == 0) RB_TRY(rb_sha256_file(path, s->sha256));
+    if (i) continue;
+    RB_TRY(rb_sha256_file(path, s->sha256));
+    snprintf(s->file, sizeof s->file, "%s", lung ? keypoints : files[0]);
   }
 done:
   rb_manifest_free(m);
@@ -149,14 +155,13 @@ static rb_status poison(void *p, int turn) {
 enum { MOST_PATHS = 620 };
 static const double UNIT = 0.01; /* mm */
 
-/* Coordinates a, b of every `stride`-th point, in whole units. */
+/* Coordinates a, b of every `stride`-th point, in whole units, as one text "a b a b ...": a line of a record, not thousands. */
 static json_t *flat(const double *x, int64_t n, int a, int b, int64_t stride) {
-  json_t *list = json_array();
-  for (int64_t i = 0; i < n; i += stride) {
-    json_array_append_new(list, json_integer((json_int_t)lround(x[a * n + i] / UNIT)));
-    json_array_append_new(list, json_integer((json_int_t)lround(x[b * n + i] / UNIT)));
-  }
-  return list;
+  char *text = malloc((size_t)(n / stride + 1) * 48), *to = text;
+  for (int64_t i = 0; text && i < n; i += stride) to += sprintf(to, "%s%ld %ld", to == text ? "" : " ", lround(x[a * n + i] / UNIT), lround(x[b * n + i] / UNIT));
+  json_t *j = text ? json_string(text) : NULL;
+  free(text);
+  return j;
 }
 
 /* Both sets and the paths, seen along the shortest side of the template. */
@@ -199,7 +204,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   int naive = strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") == 0;
   (void)turn;
   RB_CHECK(momentum, RB_ENOMEM, "host memory");
-  o->data_file = s->sha256[0] ? "shavg_landmarks.vtk" : NULL;
+  o->data_file = s->sha256[0] ? s->file : NULL;
   memcpy(o->data_sha256, s->sha256, sizeof o->data_sha256);
   RB_TRY(rb_landmarks_momentum(s->solver, momentum));
   RB_TRY(create(s, &exact, &twin));

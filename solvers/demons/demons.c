@@ -232,7 +232,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       RB_TRY(longest(s, s->displacement, &out->longest));
       hook(context, it + 1, out->after, out->longest);
     }
-    if (s->options.stop > 0 && it >= 5 && out->energy[it - 5] - out->energy[it] < s->options.stop * out->energy[0]) {
+    if (s->options.stop > 0 && it >= 5 && out->energy[it - 5] - out->energy[it] <= s->options.stop * out->energy[0]) {
       out->end = RB_DEMONS_CONVERGED;
       break;
     }

@@ -161,6 +161,8 @@ expect 3 "absent" "$bin" data verify nirep
 
 # register: usage, bad images, no convergence, interruption, results
 expect 2 "which method" "$bin" register
+expect 0 "demons +two images" "$bin" register --help
+for method in claire demons landmarks; do expect 0 "usage: regbench register $method" "$bin" register $method --help; done
 expect 2 "no method 'affine'" "$bin" register affine
 expect 2 "are needed" "$bin" register claire --out r
 expect 2 "go together" "$bin" register claire --template a --reference b --template-labels l --out r
@@ -201,6 +203,41 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   ok "and leaves its iterate" test -s r130/velocity.nii.gz -a -s r130/metrics.json
   other=/usr/share/mricron/templates/JHU-WhiteMatter-labels-2mm.nii.gz
   if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --variant cpu-fd8-linear --out r; fi
+  # the same brain with voxels said to be twice as long along x
+  cp whole.nii wide.nii
+  for at in 80 280; do printf '\0\0\0\100' | dd of=wide.nii bs=1 seek=$at conv=notrunc status=none; done
+  for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
+    # shellcheck disable=SC2086
+    expect 2 "ignore-geometry" "$bin" register $method --template wide.nii --reference $brain --size 12 --out rg
+    # shellcheck disable=SC2086
+    expect 0 "mismatch" "$bin" register $method --template wide.nii --reference $brain --size 12 --ignore-geometry --out rg
+  done
+
+  # register demons
+  solve=("$bin" register demons --template $brain --reference $head --variant cpu)
+  expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
+  for f in warped velocity displacement detF labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
+  ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
+  expect 6 "iterations used up; the last iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
+  expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
+  expect 2 "unknown update" "${solve[@]}" --size 16 --update plus --out d
+  expect 2 "sigma_fluid is 30 voxels" "${solve[@]}" --size 16 --sigma-fluid 30 --out d
+  expect 2 "sigma-x .* not a positive number" "${solve[@]}" --sigma-x 0 --out d
+  expect 2 "too few to halve" "${solve[@]}" --size 16 --levels 5 --out d
+  expect 2 "truncated" "$bin" register demons --template cut.nii --reference $brain --variant cpu --size 16 --out d
+  expect 8 "needs about .* GB of cpu memory" "${solve[@]}" --size 4000 --out d
+  "${solve[@]}" --size 160 --stop 0 --iterations 1000 --out d130 >log 2>&1 &
+  child=$!
+  for _ in $(seq 600); do
+    grep -q "^ *1 .*voxels" log && break
+    kill -0 $child 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -INT $child 2>/dev/null
+  wait $child
+  code=$?
+  ok "an interrupted demons solve exits 130: $code" test $code = 130
+  ok "and leaves its iterate" test -s d130/velocity.nii.gz -a -s d130/metrics.json
 fi
 
 # register landmarks

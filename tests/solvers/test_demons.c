@@ -4,6 +4,8 @@
 #include "kernels/base/rng.h"
 #include "solvers/demons/demons.h"
 
+#include "kernels/base/backend.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +127,69 @@ static void stops(void **state) {
   rb_demons_destroy(s);
 }
 
+/* Every way to join an update to the velocity finds the deformation; the bracket changes the path, not where it leads. */
+static void updates(void **state) {
+  (void)state;
+  static rb_demons_result r[3];
+  for (int k = 0; k < 3; k++) {
+    static const char *const names[] = {"sum", "bch", "compose"};
+    rb_demons_options o = small();
+    ok(rb_demons_update_parse(names[k], &o.update));
+    assert_int_equal(o.update, k);
+    rb_demons *s = problem("cpu-f64", o);
+    ok(rb_demons_solve(s, NULL, NULL, &r[k]));
+    assert_true(r[k].after < 0.05 * r[k].before);
+    assert_true(k == 0 || (r[k].after != r[0].after && fabs(r[k].energy[9] / r[0].energy[9] - 1) < 0.2));
+    rb_demons_destroy(s);
+  }
+  rb_demons_options o = small();
+  assert_int_equal(rb_demons_update_parse("plus", &o.update), RB_EINVAL);
+  rb_clear();
+}
+
+/* Fewer fine iterations from where coarse ones end reach what many fine ones reach; a velocity given as the start is the start. */
+static void levels(void **state) {
+  (void)state;
+  static float template_image[N], reference[N], v[3 * N], back[3 * N];
+  static rb_demons_result r, one;
+  const rb_variant *variant;
+  rb_demons_options o = small();
+  rb_demons *s;
+  o.iterations = 8;
+  images(template_image, reference);
+  ok(rb_variant_find(&rb_demons_family, "cpu", &variant));
+  ok(rb_demons_solve_levels(variant, &o, 1, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &one, &s));
+  rb_demons_destroy(s);
+  ok(rb_demons_solve_levels(variant, &o, 3, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &r, &s));
+  assert_true(r.before < 0.7 * one.before && r.after < one.after);
+  ok(rb_demons_velocity(s, v));
+  ok(rb_demons_start(s, v));
+  ok(rb_demons_solve(s, NULL, NULL, &one));
+  assert_true(fabs(one.before / r.after - 1) < 1e-3); /* but for what the padding held */
+  ok(rb_demons_start(s, v));
+  ok(rb_demons_velocity(s, back));
+  assert_memory_equal(v, back, sizeof v);
+  rb_demons_destroy(s);
+  assert_int_equal(rb_demons_solve_levels(variant, &o, 9, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &r, &s), RB_EINVAL);
+  rb_clear();
+  assert_int_equal(rb_memory_live(RB_CPU), 0);
+}
+
+/* What is told before a run is what it takes, within the room of small plans. */
+static void memory(void **state) {
+  (void)state;
+  size_t told;
+  const rb_variant *v;
+  rb_demons_options o = small();
+  ok(rb_variant_find(&rb_demons_family, "cpu", &v));
+  ok(rb_demons_predict(v, &o, rb_grid_make(N1, N2, N3), &told));
+  rb_memory_reset_peak(RB_CPU);
+  rb_demons *s = problem("cpu", o);
+  const double taken = (double)rb_memory_peak(RB_CPU);
+  assert_true(taken > 0.95 * (double)told && taken < 1.1 * (double)told);
+  rb_demons_destroy(s);
+}
+
 static void bad_options(void **state) {
   (void)state;
   static float image[N];
@@ -143,7 +208,7 @@ static void bad_options(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(bad_options),
+      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(memory), cmocka_unit_test(bad_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
