@@ -108,7 +108,7 @@ done:
   static rb_status name##_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {            \
     return sums(p, sigma, nx, (arrays){.x = x, .q = q, .p = m, .second = out}, add);                                                              \
   }                                                                                                                                               \
-  const rb_gausssum_ops rb_gausssum_##name = {supports, plan, name##_flow, name##_backward, name##_sum, NULL, NULL, destroy};
+  const rb_gausssum_ops rb_gausssum_##name = {supports, plan, name##_flow, name##_backward, name##_sum, NULL, NULL, destroy, NULL};
 
 VARIANT(pairwise, pairwise)
 VARIANT(block, in_blocks)

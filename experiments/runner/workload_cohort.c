@@ -24,10 +24,12 @@ static int whole_axis(const rb_case *c, const char *axis, int fallback) { return
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   const rb_landmarks_config *config = c->variant->ops;
-  const size_t one = 3 * RB_COHORT_POINTS * rb_dtype_size(config ? config->dtype : RB_F32), n = RB_COHORT_POINTS;
-  size_t each = one * (2 * (size_t)whole_axis(c, "steps", 40) + 30);
+  const rb_gausssum_desc d = {.n = RB_COHORT_POINTS, .dim = 3, .dtype = config ? config->dtype : RB_F32};
+  const rb_variant *sums;
+  size_t each = 3 * RB_COHORT_POINTS * rb_dtype_size(d.dtype) * (2 * (size_t)whole_axis(c, "steps", 40) + 30);
   (void)rotations;
-  if (config && strcmp(config->gausssum, "cuda/cublas") == 0) each += 6 * n * n * sizeof(float) + ((size_t)32 << 20);
+  if (config && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) each += rb_gausssum_workspace(sums, &d);
+  rb_clear();
   *backend = each * (size_t)whole_axis(c, "subjects", RB_COHORT_MOST);
   *host = sizeof(rb_landmark_cohort) + RB_COHORT_MOST * sizeof(rb_landmarks_result) + ((size_t)256 << 20);
 }

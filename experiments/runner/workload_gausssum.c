@@ -32,11 +32,9 @@ static int64_t points_of(const rb_case *c) { return atoll(rb_case_axis(c, "point
 static size_t bytes_of(const rb_case *c) { return (size_t)points_of(c) * DIM * sizeof(float); }
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  size_t n = (size_t)points_of(c);
+  const rb_gausssum_desc d = {.n = points_of(c), .dim = DIM, .dtype = RB_F32};
   (void)rotations;
-  *backend = 6 * bytes_of(c);
-  if (strcmp(c->variant->name, "cuda/cublas") == 0) *backend += 2 * DIM * n * n * sizeof(float);
-  if (strcmp(c->variant->name, "cuda/tiled") == 0) *backend += 2 * bytes_of(c) * (n / 512 + 1);
+  *backend = 6 * bytes_of(c) + rb_gausssum_workspace(c->variant, &d);
   *host = 6 * bytes_of(c);
 }
 static size_t footprint(const rb_case *c) { return 6 * bytes_of(c); }

@@ -40,15 +40,18 @@ static size_t points_of(const rb_case *c) {
   const char *data = rb_case_axis(c, "data", "mtl");
   return strncmp(data, synthetic_name, strlen(synthetic_name)) == 0 ? (size_t)atoll(data + strlen(synthetic_name)) : 1847;
 }
-/* The history of positions and momenta, the optimiser's vectors, and what the sums need besides. */
+/* The history of positions and momenta, the optimiser's vectors, and what the sums need besides; on the host the float64 twin of the
+ * verification holds the same. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   const rb_landmarks_config *config = c->variant->ops;
-  size_t n = points_of(c), one = 3 * n * rb_dtype_size(config ? config->dtype : RB_F32);
+  const size_t n = points_of(c), fields = 2 * (size_t)whole_axis(c, "steps", 40) + 30;
+  const rb_gausssum_desc d = {.n = (int64_t)n, .dim = 3, .dtype = config ? config->dtype : RB_F32};
+  const rb_variant *sums;
   (void)rotations;
-  *backend = one * (2 * (size_t)whole_axis(c, "steps", 40) + 30);
-  if (config && strcmp(config->gausssum, "cuda/cublas") == 0) *backend += 6 * n * n * sizeof(float) + ((size_t)32 << 20);
-  if (config && strcmp(config->gausssum, "cuda/tiled") == 0 && n >= 6000) *backend += 2 * one * (n / 512 + 1);
-  *host = 20 * 3 * n * sizeof(double);
+  *backend = 3 * n * rb_dtype_size(d.dtype) * fields;
+  if (config && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) *backend += rb_gausssum_workspace(sums, &d);
+  rb_clear();
+  *host = 3 * n * sizeof(double) * (20 + fields);
 }
 static size_t footprint(const rb_case *c) {
   (void)c;
@@ -127,6 +130,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->options.steps = whole_axis(c, "steps", s->options.steps);
   s->options.evaluations = whole_axis(c, "evaluations", s->options.evaluations);
   s->options.lambda = atof(rb_case_axis(c, "lambda", "500000"));
+  s->options.sigma = atof(rb_case_axis(c, "sigma", "1.5"));
+  RB_CHECK(s->options.sigma > 0, RB_EINVAL, "axis sigma: '%s' is not a positive number", rb_case_axis(c, "sigma", ""));
   const char *points = rb_case_axis(c, "points", NULL);
   RB_TRY(points ? synthetic(points, s->set) : load(rb_case_axis(c, "data", "mtl"), s));
   RB_TRY(create(s, c->variant->ops, &s->solver));

@@ -10,6 +10,7 @@
 typedef struct {
   rb_compose_plan head;
   unsigned *most; /* bits of the greatest square, on the device */
+  float *host;    /* the same, in pinned memory */
 } compose_plan;
 
 rb_status compose_supports(const rb_compose_desc *d);

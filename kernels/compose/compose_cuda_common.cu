@@ -10,10 +10,17 @@ rb_status compose_supports(const rb_compose_desc *d) {
   return RB_OK;
 }
 rb_status compose_open(const rb_backend *backend, compose_plan *p) {
+  rb_status st = RB_OK;
   p->head.backend = backend;
-  return rb_alloc(backend, sizeof *p->most, (void **)&p->most);
+  RB_TRY(rb_alloc(backend, sizeof *p->most, (void **)&p->most));
+  RB_CUDA_TRY(cudaMallocHost((void **)&p->host, sizeof *p->host));
+done:
+  return st;
 }
-void compose_close(compose_plan *p) { rb_release(p->head.backend, p->most); }
+void compose_close(compose_plan *p) {
+  rb_release(p->head.backend, p->most);
+  if (p->host) cudaFreeHost(p->host);
+}
 
 rb_status compose_plan_make(const rb_backend *backend, const rb_compose_desc *d, rb_compose_plan **out) {
   rb_status st = RB_OK;
@@ -103,11 +110,11 @@ rb_status compose_longest(rb_compose_plan *head, const void *s, double *out) {
   const compose_plan *p = (compose_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
   const unsigned blocks = rb_blocks(n, 256) < 1056 ? rb_blocks(n, 256) : 1056;
-  float most;
   RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
   RB_LAUNCH(longest_kernel, blocks, 256, 0, n, (const float *)s, p->most);
-  RB_TRY(head->backend->download(&most, p->most, sizeof most));
-  *out = sqrt((double)most);
+  RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->most, sizeof *p->host, cudaMemcpyDeviceToHost, rb_cuda_stream()));
+  RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
+  *out = sqrt((double)*p->host);
 done:
   return st;
 }

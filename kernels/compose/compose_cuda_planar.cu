@@ -3,7 +3,7 @@
  * planes, so that corners are found in the L1 cache. */
 #include "kernels/compose/compose_cuda.cuh"
 
-enum { DEEP = 4 };
+enum { DEEP = 8 };
 
 /* Two neighbours along an axis: places in it and weights. */
 struct pair {
@@ -29,27 +29,21 @@ static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a,
 }
 
 template <int COMPONENTS>
-static __global__ void __launch_bounds__(WIDE *HIGH) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH, 6) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, first = blockIdx.z * DEEP;
   if (j >= g.n2 || k >= g.n3) return;
-  const int plane = g.n2 * g.n3, here = j * g.n3 + k;
+  const int plane = g.n2 * g.n3, here = j * g.n3 + k, last = min(first + DEEP, g.n1);
   const int64_t n = (int64_t)g.n1 * plane;
-  float d[DEEP][3];
-#pragma unroll
-  for (int q = 0; q < DEEP; q++)
-#pragma unroll
-    for (int c = 0; c < 3; c++) d[q][c] = first + q < g.n1 ? scale * __ldcs(s + c * n + (int64_t)(first + q) * plane + here) : 0.0f;
-#pragma unroll
-  for (int q = 0; q < DEEP; q++) {
-    const int i = first + q;
-    if (i >= g.n1) break;
-    const pair a = neighbours((float)i + d[q][0], g.n1, plane), b = neighbours((float)j + d[q][1], g.n2, g.n3), c = neighbours((float)k + d[q][2], g.n3, 1);
+#pragma unroll 1 /* few registers, many warps: measured faster than loads of several planes ahead */
+  for (int i = first; i < last; i++) {
     const int64_t to = (int64_t)i * plane + here;
+    const float d[3] = {scale * __ldcs(s + to), scale * __ldcs(s + n + to), scale * __ldcs(s + 2 * n + to)};
+    const pair a = neighbours((float)i + d[0], g.n1, plane), b = neighbours((float)j + d[1], g.n2, g.n3), c = neighbours((float)k + d[2], g.n3, 1);
     if (COMPONENTS == 1)
       __stcs(out + to, mix(f, a, b, c));
     else
 #pragma unroll
-      for (int e = 0; e < 3; e++) __stcs(out + e * n + to, fmaf(scale, mix(f + e * n, a, b, c), d[q][e]));
+      for (int e = 0; e < 3; e++) __stcs(out + e * n + to, fmaf(scale, mix(f + e * n, a, b, c), d[e]));
   }
 }
 

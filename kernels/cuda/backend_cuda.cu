@@ -11,6 +11,7 @@ static int l2_bytes;
 extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 
 extern "C" const char *rb_cuda_explain(int error) {
+  (void)cudaGetLastError(); /* told now: the next launch must not be blamed for it */
   switch ((cudaError_t)error) {
     case cudaErrorNoDevice: return "no CUDA-capable GPU on this machine; CPU variants run without one";
     case cudaErrorInsufficientDriver:

@@ -20,24 +20,38 @@ rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, 
   rb_status st = RB_OK;
   const rb_force_ops *ops = variant->ops;
   const rb_backend *backend;
+  rb_force_plan *p = NULL;
   *out = NULL;
   for (int a = 0; a < 3; a++)
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
   RB_TRY(rb_backend_get(variant->backend, &backend));
-  RB_TRY(ops->plan(backend, desc, out));
-  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+  RB_TRY(ops->plan(backend, desc, &p));
+  p->variant = variant, p->backend = backend, p->desc = *desc;
+  RB_TRY(rb_alloc(backend, sizeof *p->kept, (void **)&p->kept));
+  *out = p;
+  p = NULL;
 done:
+  rb_force_destroy(p);
   return st;
 }
 rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   if (!(ratio > 0) || !isfinite(ratio)) return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
   return ops_of(p)->force(p, ratio, fixed, warped, u);
 }
-rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) { return ops_of(p)->energy(p, fixed, warped, out); }
+rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept) { return ops_of(p)->energy(p, fixed, warped, kept); }
+rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) {
+  rb_status st = RB_OK;
+  RB_TRY(ops_of(p)->energy(p, fixed, warped, p->kept));
+  RB_TRY(p->backend->download(out, p->kept, sizeof *out));
+done:
+  return st;
+}
 void rb_force_destroy(rb_force_plan *p) {
-  if (p) ops_of(p)->destroy(p);
+  if (!p) return;
+  rb_release(p->backend, p->kept);
+  ops_of(p)->destroy(p);
 }
 
 double rb_force_bytes(const rb_force_desc *d) { return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }

@@ -24,13 +24,14 @@ typedef struct rb_force_plan {
   const rb_variant *variant;
   const rb_backend *backend;
   rb_force_desc desc;
+  double *kept; /* one, on the backend */
 } rb_force_plan;
 
 typedef struct {
   rb_status (*supports)(const rb_force_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_force_desc *desc, rb_force_plan **out);
   rb_status (*force)(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u);
-  rb_status (*energy)(rb_force_plan *p, const void *fixed, const void *warped, double *out);
+  rb_status (*energy)(rb_force_plan *p, const void *fixed, const void *warped, double *kept);
   void (*destroy)(rb_force_plan *p);
 } rb_force_ops;
 
@@ -39,6 +40,8 @@ rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, 
 rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u);
 /* sum (fixed - warped)^2 over the nodes, summed in float64. Waits for the backend. */
 rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out);
+/* The same without waiting: the sum stays in *kept, memory of the backend. */
+rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept);
 void rb_force_destroy(rb_force_plan *p); /* takes NULL */
 
 /* Least traffic: both images read, three components written. */

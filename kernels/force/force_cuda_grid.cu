@@ -8,7 +8,7 @@ enum { WIDE = 32, HIGH = 8, THREADS = 256, PARTIALS = 1056 };
 
 typedef struct {
   rb_force_plan head;
-  double *partial; /* [PARTIALS], then the sum */
+  double *partial; /* [PARTIALS] */
 } grid_plan;
 
 static rb_status supports(const rb_force_desc *d) {
@@ -27,7 +27,7 @@ static rb_status plan(const rb_backend *backend, const rb_force_desc *d, rb_forc
   grid_plan *p = (grid_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, (PARTIALS + 1) * sizeof(double), (void **)&p->partial));
+  RB_TRY(rb_alloc(backend, PARTIALS * sizeof(double), (void **)&p->partial));
   *out = &p->head;
   return RB_OK;
 done:
@@ -87,14 +87,13 @@ static __global__ void __launch_bounds__(THREADS) join_kernel(int count, const d
   sum = block_sum(sum);
   if (threadIdx.x == 0) *out = sum;
 }
-static rb_status energy(rb_force_plan *head, const void *fixed, const void *warped, double *out) {
+static rb_status energy(rb_force_plan *head, const void *fixed, const void *warped, double *kept) {
   rb_status st = RB_OK;
   const grid_plan *p = (grid_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
   const unsigned blocks = rb_blocks(n, THREADS) < (unsigned)PARTIALS ? rb_blocks(n, THREADS) : (unsigned)PARTIALS;
   RB_LAUNCH(energy_kernel, blocks, THREADS, 0, n, (const float *)fixed, (const float *)warped, p->partial);
-  RB_LAUNCH(join_kernel, 1, THREADS, 0, (int)blocks, p->partial, p->partial + PARTIALS);
-  RB_TRY(head->backend->download(out, p->partial + PARTIALS, sizeof *out));
+  RB_LAUNCH(join_kernel, 1, THREADS, 0, (int)blocks, p->partial, kept);
 done:
   return st;
 }

@@ -78,3 +78,8 @@ double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *
   int sequence = strcmp(variant->name, "cpu/naive") == 0;
   return eps * term * n * (sequence ? n : 16 + 2 * sqrt(n));
 }
+
+size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc) {
+  const rb_gausssum_ops *ops = variant->ops;
+  return ops && ops->workspace ? ops->workspace(desc) : 0;
+}

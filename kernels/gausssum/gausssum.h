@@ -47,6 +47,7 @@ typedef struct {
   rb_status (*step_back)(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta, void *alpha_before,
                          void *beta_before); /* may be NULL */
   void (*destroy)(rb_gausssum_plan *p);
+  size_t (*workspace)(const rb_gausssum_desc *desc); /* bytes that plan takes on the backend; NULL: none to speak of */
 } rb_gausssum_ops;
 
 rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out);
@@ -67,6 +68,8 @@ void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 void rb_gausssum_oracle_row(const rb_gausssum_desc *desc, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
                             double first[3], double second[3]);
 
+/* Bytes on the backend that a plan holds besides its arguments; 0 for a variant that is not built here. */
+size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc);
 /* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow), 15 dim (backward). */
 double rb_gausssum_flops(const rb_gausssum_desc *desc, char which);
 /* Largest accepted |out - oracle| for sums of n terms of at most `term` each: float32 adds n roundings in sequence at worst. */

@@ -70,6 +70,10 @@ static __global__ void fill_ones(int n, float *x) {
   if (i < n) x[i] = 1;
 }
 
+static size_t workspace(const rb_gausssum_desc *d) {
+  const size_t n = (size_t)d->n, components = 2 * (size_t)d->dim;
+  return (components * n * n + n + components * n) * sizeof(float) + WORKSPACE;
+}
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
   const size_t n = (size_t)d->n, components = 2 * (size_t)d->dim;
@@ -146,4 +150,4 @@ static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const voi
   return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), point_arrays_of(q, m, NULL, NULL), end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow, backward, sum, NULL, NULL, destroy};
+extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow, backward, sum, NULL, NULL, destroy, workspace};

@@ -70,4 +70,4 @@ static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *
   return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), p->desc.n, point_arrays_of(q, m, NULL, NULL), end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_shared_reduction = {supports, plan, flow, backward, sum, NULL, NULL, destroy};
+extern "C" const rb_gausssum_ops rb_gausssum_shared_reduction = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL};

@@ -43,6 +43,12 @@ static void destroy(rb_gausssum_plan *head) {
   rb_release(head->backend, p->partial);
   free(p);
 }
+/* Tiles as large as leave a few blocks a multiprocessor; memory grows with n^2 / tile. 0: none, `rows`. */
+static int tile_for(int64_t n) { return n < SPLIT_COLUMNS ? 0 : n < 16384 ? 256 : n < 100000 ? 512 : 1024; }
+static size_t workspace(const rb_gausssum_desc *d) {
+  const int tile = tile_for(d->n);
+  return tile ? (size_t)rb_blocks(d->n, tile) * 2 * (size_t)d->dim * (size_t)d->n * sizeof(float) : 0;
+}
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
   int device = 0, major = 0;
@@ -53,11 +59,10 @@ static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_g
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   p->overtakes = major >= 9;
-  /* tiles as large as leave a few blocks a multiprocessor; memory grows with n^2 / tile */
-  p->tile = d->n < SPLIT_COLUMNS ? 0 : d->n < 16384 ? 256 : d->n < 100000 ? 512 : 1024;
+  p->tile = tile_for(d->n);
   if (p->tile) {
     p->tiles = (int)rb_blocks(d->n, p->tile);
-    RB_TRY(rb_alloc(backend, (size_t)p->tiles * 2 * (size_t)d->dim * (size_t)d->n * sizeof(float), (void **)&p->partial));
+    RB_TRY(rb_alloc(backend, workspace(d), (void **)&p->partial));
   }
   *out = &p->head;
   return RB_OK;
@@ -328,4 +333,4 @@ static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const voi
                              : launch_rows<3, vector_sum<3> >(p, k, (int)nx, to, from, end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, step, step_back, destroy};
+extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, step, step_back, destroy, workspace};

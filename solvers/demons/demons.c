@@ -1,30 +1,9 @@
-#include "solvers/demons/demons.h"
-
-#include "kernels/compose/compose.h"
-#include "kernels/field/field.h"
-#include "kernels/force/force.h"
-#include "kernels/smooth/smooth.h"
+#include "solvers/demons/demons_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct rb_demons {
-  const rb_backend *backend;
-  const rb_demons_config *config;
-  rb_demons_options options;
-  rb_grid own, grid; /* the images', and padded */
-  int64_t n, points; /* of grid, of own */
-  rb_smooth_plan *smooth;
-  rb_compose_plan *compose;
-  rb_force_plan *force;
-  rb_field_plan *field;
-  void *velocity, *update, *displacement, *spare; /* [3][n] */
-  void *fixed, *moving, *warped;                  /* [n] */
-  int profile, started; /* started: velocity holds where the next solve begins */
-  double setup_seconds;
-};
 
 static const rb_demons_config cpu = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F64};
 static const rb_demons_config cpu_naive = {"cpu/naive", "cpu/naive", "cpu/naive", RB_F32};
@@ -75,41 +54,6 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
-static char *component(const rb_demons *s, void *field, int c) { return (char *)field + (size_t)c * (size_t)s->n * value_size(s); }
-
-/* ---- between the images' own grid and the padded one ---------------------------------------------------- */
-
-static rb_status upload(rb_demons *s, const float *image, void *to) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (s->config->dtype == RB_F64) {
-    wide = malloc((size_t)s->points * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-    for (int64_t i = 0; i < s->points; i++) wide[i] = (double)image[i];
-  }
-  RB_TRY(s->backend->upload(s->spare, wide ? (const void *)wide : image, (size_t)s->points * value_size(s)));
-  RB_TRY(rb_compose_pad(s->compose, s->own, s->spare, to));
-done:
-  free(wide);
-  return st;
-}
-/* `update` is overwritten. */
-static rb_status download(rb_demons *s, void *from, int components, float *out) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (s->config->dtype == RB_F64) {
-    wide = malloc((size_t)s->points * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-  }
-  for (int c = 0; c < components; c++) {
-    RB_TRY(rb_compose_crop(s->compose, s->own, component(s, from, c), s->update));
-    RB_TRY(s->backend->download(wide ? (void *)wide : out + c * s->points, s->update, (size_t)s->points * value_size(s)));
-    for (int64_t i = 0; wide && i < s->points; i++) out[c * s->points + i] = (float)wide[i];
-  }
-done:
-  free(wide);
-  return st;
-}
 
 /* ---- an iteration ---------------------------------------------------------------------------------------- */
 
@@ -126,8 +70,7 @@ static void swap(void **a, void **b) {
   *a = *b, *b = t;
 }
 
-/* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is overwritten. */
-static rb_status exponential(rb_demons *s, double a) {
+rb_status rb_demons_exponentiate(rb_demons *s, double a) {
   rb_status st = RB_OK;
   double most;
   int squarings = 0;
@@ -148,14 +91,23 @@ done:
 /* Stamps of one iteration lie side by side: part p lasts from stamp p to p + 1. */
 static rb_status mark(const rb_demons *s, int stamp) { return s->profile ? s->backend->stamp(stamp) : RB_OK; }
 
-/* warped = moving o (id + displacement); sum of squared differences over the padded grid by the images' own
- * number of voxels: what is warped into the padding counts as missed. */
-static rb_status compare(rb_demons *s, double *energy) {
+/* warped = moving o (id + displacement); sum of squared differences over the padded grid into slot `i` of the energies: what is
+ * warped into the padding counts as missed. */
+static rb_status compare(rb_demons *s, int i) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
   RB_TRY(mark(s, RB_PART_ENERGY));
-  RB_TRY(rb_force_energy(s->force, s->fixed, s->warped, energy));
-  *energy /= (double)s->points;
+  RB_TRY(rb_force_energy_kept(s->force, s->fixed, s->warped, s->energies + i));
+done:
+  return st;
+}
+
+/* Slots first .. last of the energies, by the images' own number of voxels, to the result: slot 0 is before the first iteration. */
+static rb_status read_energies(rb_demons *s, int first, int last, rb_demons_result *out) {
+  rb_status st = RB_OK;
+  RB_TRY(s->backend->download(s->room, s->energies + first, (size_t)(last - first + 1) * sizeof *s->room));
+  for (int i = first; i <= last; i++) *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points;
+  out->after = last ? out->energy[last - 1] : out->before;
 done:
   return st;
 }
@@ -191,7 +143,7 @@ static rb_status iterate(rb_demons *s) {
   RB_TRY(rb_smooth(s->smooth, s->options.sigma_diffusion, s->velocity, s->spare));
   swap(&s->velocity, &s->spare);
   RB_TRY(mark(s, RB_PART_EXPONENTIAL));
-  RB_TRY(exponential(s, 1));
+  RB_TRY(rb_demons_exponentiate(s, 1));
   RB_TRY(mark(s, RB_PART_WARP));
 done:
   return st;
@@ -216,18 +168,23 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   const double started = now();
   if (!s->started) RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->velocity));
   s->started = 0;
-  RB_TRY(exponential(s, 1));
-  RB_TRY(compare(s, &out->before));
-  out->after = out->before;
+  RB_TRY(rb_demons_exponentiate(s, 1));
+  RB_TRY(compare(s, 0));
+  /* whoever looks at energies on the way waits for each; else they are read at the end */
+  const int watched = hook != NULL || s->options.stop > 0 || s->profile;
+  int unread = 0;
   for (int it = 0; it < s->options.iterations; it++) {
     if (s->options.interrupted && *s->options.interrupted) {
       out->end = RB_DEMONS_INTERRUPTED;
       break;
     }
     RB_TRY(iterate(s));
-    RB_TRY(compare(s, &out->energy[it]));
+    RB_TRY(compare(s, it + 1));
+    out->iterations = it + 1;
+    if (!watched) continue;
+    RB_TRY(read_energies(s, unread, it + 1, out));
+    unread = it + 2;
     RB_TRY(add_parts(s, out->parts));
-    out->after = out->energy[it], out->iterations = it + 1;
     if (hook) {
       RB_TRY(longest(s, s->displacement, &out->longest));
       hook(context, it + 1, out->after, out->longest);
@@ -237,6 +194,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       break;
     }
   }
+  if (unread <= out->iterations) RB_TRY(read_energies(s, unread, out->iterations, out));
   RB_TRY(longest(s, s->displacement, &out->longest));
   RB_TRY(s->backend->sync());
   out->seconds = now() - started;
@@ -280,9 +238,11 @@ done:
   return st;
 }
 
+/* Rows of a multiple of four voxels: 16-byte loads. */
 static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
   rb_grid g;
   for (int a = 0; a < 3; a++) g.n[a] = (int64_t)ceil(o->padding * (double)grid.n[a] - 1e-9);
+  if (o->padding > 1) g.n[2] = (g.n[2] + 3) / 4 * 4;
   return g;
 }
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out) {
@@ -298,7 +258,7 @@ done:
 rb_status rb_demons_start(rb_demons *s, const float *velocity) {
   rb_status st = RB_OK;
   s->started = 0;
-  for (int c = 0; velocity && c < 3; c++) RB_TRY(upload(s, velocity + c * s->points, component(s, s->velocity, c)));
+  for (int c = 0; velocity && c < 3; c++) RB_TRY(rb_demons_upload(s, velocity + c * s->points, rb_demons_component(s, s->velocity, c)));
   s->started = velocity != NULL;
 done:
   return st;
@@ -323,8 +283,11 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   void **vectors[] = {&s->velocity, &s->update, &s->displacement, &s->spare}, **scalars[] = {&s->fixed, &s->moving, &s->warped};
   for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(s->backend, 3 * (size_t)s->n * value_size(s), vectors[k]));
   for (int k = 0; k < 3; k++) RB_TRY(rb_alloc(s->backend, (size_t)s->n * value_size(s), scalars[k]));
-  RB_TRY(upload(s, reference, s->fixed));
-  RB_TRY(upload(s, template_image, s->moving));
+  RB_TRY(rb_alloc(s->backend, (1 + (size_t)options->iterations) * sizeof(double), (void **)&s->energies));
+  s->room = calloc(1 + (size_t)options->iterations, sizeof *s->room);
+  RB_CHECK(s->room, RB_ENOMEM, "host memory");
+  RB_TRY(rb_demons_upload(s, reference, s->fixed));
+  RB_TRY(rb_demons_upload(s, template_image, s->moving));
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->velocity));
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->displacement));
   RB_TRY(s->backend->sync());
@@ -342,64 +305,8 @@ void rb_demons_destroy(rb_demons *s) {
   rb_compose_destroy(s->compose);
   rb_force_destroy(s->force);
   rb_field_destroy(s->field);
-  void *arrays[] = {s->velocity, s->update, s->displacement, s->spare, s->fixed, s->moving, s->warped};
+  void *arrays[] = {s->velocity, s->update, s->displacement, s->spare, s->fixed, s->moving, s->warped, s->energies};
   for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
+  free(s->room);
   free(s);
-}
-
-/* ---- results --------------------------------------------------------------------------------------------- */
-
-rb_status rb_demons_displacement(rb_demons *s, float *out) { return download(s, s->displacement, 3, out); }
-rb_status rb_demons_velocity(rb_demons *s, float *out) { return download(s, s->velocity, 3, out); }
-
-rb_status rb_demons_warp(rb_demons *s, const float *image, float *out) {
-  rb_status st = RB_OK;
-  RB_TRY(upload(s, image, s->update));
-  RB_TRY(rb_compose_warp(s->compose, s->update, s->displacement, s->spare));
-  RB_TRY(download(s, s->spare, 1, out));
-done:
-  return st;
-}
-rb_status rb_demons_labels(rb_demons *s, const float *labels, float *out) {
-  rb_status st = RB_OK;
-  const rb_grid g = s->own;
-  float *u = malloc(3 * (size_t)s->points * sizeof *u);
-  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for a displacement", 3 * (size_t)s->points * sizeof *u);
-  RB_TRY(rb_demons_displacement(s, u));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->points; i++) {
-    int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
-    int inside = 1;
-    for (int a = 0; a < 3; a++) {
-      at[a] += llrintf(u[a * s->points + i]);
-      inside = inside && at[a] >= 0 && at[a] < g.n[a];
-    }
-    out[i] = inside ? labels[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]] : 0;
-  }
-done:
-  free(u);
-  return st;
-}
-rb_status rb_demons_determinant(rb_demons *s, float *out) {
-  rb_status st = RB_OK;
-  RB_TRY(rb_compose_determinant(s->compose, s->displacement, s->spare));
-  RB_TRY(download(s, s->spare, 1, out));
-done:
-  return st;
-}
-rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float *out) {
-  rb_status st = RB_OK;
-  if (after_inverse) {
-    RB_TRY(exponential(s, a));
-    RB_TRY(rb_field_combine(s->field, 3 * s->n, 1, s->displacement, 0, NULL, 0, s->update));
-    RB_TRY(exponential(s, -a));
-    RB_TRY(rb_compose(s->compose, 1, s->update, s->displacement, s->spare));
-    RB_TRY(download(s, s->spare, 3, out));
-  } else {
-    RB_TRY(exponential(s, a));
-    RB_TRY(download(s, s->displacement, 3, out));
-  }
-  RB_TRY(exponential(s, 1)); /* as it was */
-done:
-  return st;
 }

@@ -5,7 +5,7 @@
  * update: v + u (Vercauteren), v + u + [v, u] / 2 (its Baker-Campbell-Hausdorff form), or (id + u) o (id + v) - id, which line 5 of the
  * paper's algorithm is by its text. exp by scaling and squaring: v / 2^N with at most half a voxel anywhere, then N compositions.
  *
- * Images are centred in a grid `padding` times as large along every axis (zeros around). It stops when the mean squared difference of
+ * Images are centred in a grid `padding` times as large along every axis (zeros around; the fastest axis rounded up to a multiple of 4). It stops when the mean squared difference of
  * five iterations ago is less than `stop` times the first above the present one, or after `iterations`. */
 #ifndef RB_DEMONS_H
 #define RB_DEMONS_H

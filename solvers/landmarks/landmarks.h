@@ -5,7 +5,7 @@
  *
  * (the authors' program weighs by lambda / 2: its objectives are those of half the lambda here)
  * with the Gaussian kernel of the family gausssum. The gradient is that of the discrete flow, by back-propagation through
- * its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method on vectors in the backend's memory; the paper used
+ * its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method, its vectors in the backend's memory above 30000 unknowns and on the host below; the paper used
  * VNL's. Sources: shooting2018 sections 2.1 and 2.2; the 1/2 and dt are its reference implementation's. */
 #ifndef RB_LANDMARKS_H
 #define RB_LANDMARKS_H

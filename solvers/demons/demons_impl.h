@@ -1,0 +1,35 @@
+/* What the files of the solver share. */
+#ifndef RB_DEMONS_IMPL_H
+#define RB_DEMONS_IMPL_H
+
+#include "kernels/compose/compose.h"
+#include "kernels/field/field.h"
+#include "kernels/force/force.h"
+#include "kernels/smooth/smooth.h"
+#include "solvers/demons/demons.h"
+
+struct rb_demons {
+  const rb_backend *backend;
+  const rb_demons_config *config;
+  rb_demons_options options;
+  rb_grid own, grid; /* the images', and padded */
+  int64_t n, points; /* of grid, of own */
+  rb_smooth_plan *smooth;
+  rb_compose_plan *compose;
+  rb_force_plan *force;
+  rb_field_plan *field;
+  void *velocity, *update, *displacement, *spare; /* [3][n] */
+  void *fixed, *moving, *warped;                  /* [n] */
+  int profile, started; /* started: velocity holds where the next solve begins */
+  double *energies, *room;                        /* [1 + iterations], on the backend and on the host */
+  double setup_seconds;
+};
+
+/* Component c of a vector field. */
+void *rb_demons_component(const rb_demons *s, void *field, int c);
+/* A host image of the images' own grid into the padded one; `spare` is overwritten. */
+rb_status rb_demons_upload(rb_demons *s, const float *image, void *to);
+/* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is overwritten. */
+rb_status rb_demons_exponentiate(rb_demons *s, double a);
+
+#endif
