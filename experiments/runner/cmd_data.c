@@ -7,6 +7,8 @@
 #include "kernels/base/backend.h"
 #include "kernels/cuda/device_info.h"
 
+#include "solvers/external/external.h"
+
 #include <fftw3.h>
 #include <jansson.h>
 #include <math.h>
@@ -151,6 +153,10 @@ static void doctor_host(void) {
   }
   if (access("/usr/bin/gnuplot", X_OK) == 0) good("gnuplot", "found");
   else note("gnuplot", "absent: 'report --plots' needs it (apt-get install gnuplot-nox)");
+  char version[64];
+  if (rb_external_version(&rb_external_family.variants[0], version, sizeof version) == RB_OK) good("plastimatch", "%s", version);
+  else note("plastimatch", "absent: only the external baseline of demons2020 needs it (apt-get install plastimatch)");
+  rb_clear();
 }
 
 static void doctor_gpu(void) {

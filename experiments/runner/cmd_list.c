@@ -7,6 +7,7 @@
 #include "kernels/probe/probe.h"
 #include "solvers/claire/claire.h"
 #include "solvers/demons/demons.h"
+#include "solvers/external/external.h"
 #include "solvers/landmarks/landmarks.h"
 
 #include <dirent.h>
@@ -90,6 +91,9 @@ static void list_system(const rb_family *f) {
   for (int v = 0; v < f->count; v++) printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
 }
 
+static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family};
+enum { SYSTEMS = sizeof systems / sizeof *systems };
+
 /* One family's or solver's variants. */
 static int list_one(const char *name) {
   const rb_family *f;
@@ -97,8 +101,7 @@ static int list_one(const char *name) {
     list_solvers();
     return 1;
   }
-  const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family};
-  for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+  for (int i = 0; i < SYSTEMS; i++)
     if (strcmp(name, systems[i]->name) == 0) {
       list_system(systems[i]);
       return 1;
@@ -138,7 +141,10 @@ int rb_cmd_list(int argc, char **argv) {
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);
-  if (all || strcmp(what, "solvers") == 0) list_solvers(), list_system(&rb_landmarks_family), list_system(&rb_demons_family);
+  if (all || strcmp(what, "solvers") == 0) {
+    list_solvers();
+    for (int i = 0; i < SYSTEMS; i++) list_system(systems[i]);
+  }
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
 }

@@ -22,10 +22,22 @@ const rb_family rb_external_family = {
 
 rb_external_options rb_external_defaults(void) { return (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2}; }
 
+/* The last line that the program said. */
+static void last_line(const char *log, char *out, size_t size) {
+  char line[512];
+  FILE *f = fopen(log, "r");
+  snprintf(out, size, "it said nothing");
+  while (f && fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0]) snprintf(out, size, "it said: %s", line);
+  }
+  if (f) fclose(f);
+}
+
 /* Run to the end with its output appended to FOLDER/log.txt. */
 static rb_status run(const char *folder, char *const arguments[]) {
   rb_status st = RB_OK;
-  char log[4096];
+  char log[4096], said[256];
   int code = 0;
   RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
   pid_t child = fork();
@@ -38,7 +50,8 @@ static rb_status run(const char *folder, char *const arguments[]) {
   }
   while (waitpid(child, &code, 0) < 0) RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
   RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
-  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed; see %s", arguments[0], arguments[1], log);
+  last_line(log, said, sizeof said);
+  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
 done:
   return st;
 }

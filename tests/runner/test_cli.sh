@@ -265,6 +265,16 @@ expect 2 "is empty" "${shoot[@]}" --reference none.csv --out l
 expect 2 "not a positive number" "${shoot[@]}" --reference b.csv --sigma 0 --out l
 expect 2 "no variant" "${shoot[@]}" --reference b.csv --variant cpu/best --out l
 
+# an external program: absent it is a skip, failing a failure with its last words; installed, it registers
+mkdir -p without failing
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "plastimatch version 0" && exit 0\necho "no such stage"; exit 3\n' >failing/plastimatch
+chmod +x failing/plastimatch
+for tool in sh cut sed; do ln -sf "$(command -v $tool)" without/; done
+external=("$bin" run demons2020/figure9 --where "method=ITK (plastimatch)" --out out)
+expect 9 "plastimatch is not installed" env PATH="$work/without" "${external[@]}"
+expect 8 "failed \(exit 3\); it said: no such stage" env PATH="$work/failing:$PATH" "${external[@]}"
+if command -v plastimatch >/dev/null; then expect 0 "1 valid" "${external[@]}"; fi
+
 # check, probe, doctor
 expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
 ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml
