@@ -29,7 +29,7 @@ static void last_line(const char *log, char *out, size_t size) {
   snprintf(out, size, "it said nothing");
   while (f && fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = '\0';
-    if (line[0]) snprintf(out, size, "it said: %s", line);
+    if (line[0]) snprintf(out, size, "it said: %.200s", line);
   }
   if (f) fclose(f);
 }
