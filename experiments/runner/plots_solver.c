@@ -40,6 +40,7 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     if (!rows) continue;
     fprintf(data, "\n\n");
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    if (panels > 4) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\nset offsets 0,0,0,0\n" : "set offsets 0,0,graph 0.45,0\n"); /* room for the one key */
     for (unsigned k = 0; k < p->parts_count; k++) {
       const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
       if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title '%s' lc rgb COLOR1", data_path, drawn, name);
@@ -95,21 +96,25 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
   json_array_foreach(cases, i, c) {
     panels = json_object_get(json_object_get(c, "details"), "panels");
     if (is_valid(c) && json_array_size(panels)) {
-      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n%s\" font ',13'\n", json_array_size(panels) / 2, rb_json_text(c, "id", ""));
+      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n%s\" font ',13' noenhanced\n", json_array_size(panels) / 2, rb_json_text(c, "id", ""));
       break;
     }
     panels = NULL;
   }
   if (!panels) return 0;
-  fprintf(script, "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset tmargin 1.5\nset bmargin 0.3\n");
+  fprintf(script, "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset tmargin 2.4\nset bmargin 0.3\n");
   long skip = 0;
   json_array_foreach(panels, i, one) {
     const char *text = rb_json_text(one, "data", "");
     int w = (int)json_integer_value(json_object_get(one, "width")), h = (int)json_integer_value(json_object_get(one, "height"));
     int channels = (int)json_integer_value(json_object_get(one, "channels"));
     for (const char *s = text; s[0] && s[1]; s += 2) fputc(16 * digit(s[0]) + digit(s[1]), data);
-    fprintf(script, "set title '%s' font ',10' noenhanced\nset xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n",
-            rb_json_text(one, "title", ""), w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
+    char title[128]; /* what it shows over which view it is */
+    snprintf(title, sizeof title, "%s", rb_json_text(one, "title", ""));
+    char *comma = strrchr(title, ',');
+    if (comma) *comma = '\0';
+    fprintf(script, "set title \"%s%s%s\" font ',10' noenhanced\nset xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n",
+            title, comma ? "\\n" : "", comma ? comma + 2 : "", w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
     skip += (long)w * h * channels;
   }
   fprintf(script, "unset multiplot\n");
