@@ -4,8 +4,12 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/check.h"
+#include "kernels/compose/compose.h"
 #include "kernels/derivative/derivative.h"
+#include "kernels/force/force.h"
+#include "kernels/gausssum/gausssum.h"
 #include "kernels/interp/interp.h"
+#include "kernels/smooth/smooth.h"
 #include "kernels/spectral/spectral.h"
 
 #include <math.h>
@@ -36,6 +40,10 @@ static void spoil(rb_dtype t, void *out, int64_t n) {
 extern const rb_interp_ops rb_interp_omp;
 extern const rb_derivative_ops rb_derivative_omp;
 extern const rb_spectral_ops rb_spectral_fftw;
+extern const rb_gausssum_ops rb_gausssum_omp;
+extern const rb_smooth_ops rb_smooth_omp;
+extern const rb_compose_ops rb_compose_omp;
+extern const rb_force_ops rb_force_omp;
 
 static rb_status interp_eval(rb_interp_plan *p, int64_t np, const void *x, void *out) {
   rb_status st = rb_interp_omp.eval(p, np, x, out);
@@ -50,6 +58,27 @@ static rb_status derivative_gradient(rb_derivative_plan *p, const void *f, void 
 static rb_status spectral_apply(rb_spectral_plan *p, const rb_spectral_op *op, const void *in, void *out) {
   rb_status st = rb_spectral_fftw.apply(p, op, in, out);
   spoil(p->desc.dtype, out, rb_grid_points(p->desc.grid) * p->desc.components);
+  return st;
+}
+
+static rb_status gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
+  rb_status st = rb_gausssum_omp.flow(p, sigma, q, m, hq, hp);
+  if (hp) spoil(p->desc.dtype, hp, p->desc.dim * p->desc.n);
+  return st;
+}
+static rb_status smooth_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  rb_status st = rb_smooth_omp.pass(p, k, axis, in, out);
+  spoil(p->desc.dtype, out, p->desc.components * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status compose_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+  rb_status st = rb_compose_omp.compose(p, a, s1, s2, out);
+  spoil(p->desc.dtype, out, 3 * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status force_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
+  rb_status st = rb_force_omp.force(p, ratio, fixed, warped, u);
+  spoil(p->desc.dtype, u, 3 * rb_grid_points(p->desc.grid));
   return st;
 }
 
@@ -86,6 +115,31 @@ static void spectral_crimes(void **s) {
   every_crime_is_noticed(&rb_spectral_family, rb_check_spectral, &ops);
 }
 
+static void gausssum_crimes(void **s) {
+  (void)s;
+  rb_gausssum_ops ops = rb_gausssum_omp;
+  ops.flow = gausssum_flow;
+  every_crime_is_noticed(&rb_gausssum_family, rb_check_gausssum, &ops);
+}
+static void smooth_crimes(void **s) {
+  (void)s;
+  rb_smooth_ops ops = rb_smooth_omp;
+  ops.pass = smooth_pass;
+  every_crime_is_noticed(&rb_smooth_family, rb_check_smooth, &ops);
+}
+static void compose_crimes(void **s) {
+  (void)s;
+  rb_compose_ops ops = rb_compose_omp;
+  ops.compose = compose_compose;
+  every_crime_is_noticed(&rb_compose_family, rb_check_compose, &ops);
+}
+static void force_crimes(void **s) {
+  (void)s;
+  rb_force_ops ops = rb_force_omp;
+  ops.force = force_force;
+  every_crime_is_noticed(&rb_force_family, rb_check_force, &ops);
+}
+
 /* A value that is no number must fail, whatever the limit. */
 static void a_nan_never_passes(void **s) {
   (void)s;
@@ -102,6 +156,10 @@ int main(void) {
       cmocka_unit_test(interp_crimes),
       cmocka_unit_test(derivative_crimes),
       cmocka_unit_test(spectral_crimes),
+      cmocka_unit_test(gausssum_crimes),
+      cmocka_unit_test(smooth_crimes),
+      cmocka_unit_test(compose_crimes),
+      cmocka_unit_test(force_crimes),
       cmocka_unit_test(a_nan_never_passes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

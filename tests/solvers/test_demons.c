@@ -175,6 +175,27 @@ static void levels(void **state) {
   assert_int_equal(rb_memory_live(RB_CPU), 0);
 }
 
+/* On a GPU host every variant follows the CPU's energies, iteration by iteration; textures weigh with 8 bits. */
+static void gpu_follows(void **state) {
+  (void)state;
+  static rb_demons_result cpu, gpu;
+  int compared = 0;
+  rb_demons *s = problem("cpu-f64", small());
+  ok(rb_demons_solve(s, NULL, NULL, &cpu));
+  rb_demons_destroy(s);
+  for (int v = 0; v < rb_demons_family.count; v++) {
+    const rb_variant *variant = &rb_demons_family.variants[v];
+    if (variant->backend != RB_CUDA || rb_variant_available(variant) != RB_OK) continue;
+    s = problem(variant->name, small());
+    ok(rb_demons_solve(s, NULL, NULL, &gpu));
+    for (int i = 0; i < cpu.iterations; i++) assert_true(fabs(gpu.energy[i] / cpu.energy[i] - 1) < (strstr(variant->name, "b4") ? 0.05 : 0.01));
+    rb_demons_destroy(s);
+    compared++;
+  }
+  rb_clear();
+  if (!compared) skip();
+}
+
 /* What is told before a run is what it takes, within the room of small plans. */
 static void memory(void **state) {
   (void)state;
@@ -208,7 +229,7 @@ static void bad_options(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(memory), cmocka_unit_test(bad_options),
+      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(gpu_follows), cmocka_unit_test(memory), cmocka_unit_test(bad_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
