@@ -113,6 +113,24 @@ static void add_pair_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
   if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
 }
 
+/* Time a verified case and verify its last timed output; a run that is long enough is its own sample, and `first` its outcome. */
+static rb_status measure(run_state *s, const rb_workload *w, const rb_backend *b, void *state, int rotations, const rb_protocol *protocol, rb_outcome *first, rb_outcome *last,
+                         rb_timing *timing) {
+  rb_status st = RB_OK;
+  if (protocol->once > rb_long_run()) {
+    rb_timing_of_one(protocol->once, timing);
+    *last = *first;
+    first->details = NULL;
+    return RB_OK;
+  }
+  /* a timed phase that writes nothing must not be saved by the verified run's output */
+  for (int r = 0; r < rotations; r++) RB_TRY(w->poison(state, r));
+  RB_TRY(rb_measure(w, state, b, rotations, protocol, hook, &s->progress, timing));
+  RB_TRY(w->verify(state, timing->last_turn, last));
+done:
+  return st;
+}
+
 /* set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
 static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
   rb_status st = RB_OK;
@@ -147,16 +165,7 @@ static rb_status run_case(run_state *s, const rb_case *c, json_t **out) {
     goto done;
   }
   before = rb_clocks_now();
-  if (protocol.once > rb_long_run()) {
-    rb_timing_of_one(protocol.once, &timing);
-    last = first;
-    first.details = NULL;
-  } else {
-    /* a timed phase that writes nothing must not be saved by the verified run's output */
-    for (int r = 0; r < rotations; r++) RB_TRY(w->poison(state, r));
-    RB_TRY(rb_measure(w, state, b, rotations, &protocol, hook, &s->progress, &timing));
-    RB_TRY(w->verify(state, timing.last_turn, &last));
-  }
+  RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
   after = rb_clocks_now();
   add_memory(c, w, peak, rotations, &last);
   add_pair_roofs(b, timing.median, &last);
