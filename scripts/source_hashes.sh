@@ -24,11 +24,12 @@ hash() { # of the contents and names of the files that exist among the arguments
       landmarks) parts="gausssum field"
         shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
           experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c datasets/points.c" ;;
-      smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c" ;;
+      smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
+          solvers/demons/* experiments/runner/pairs.c" ;;
       demons) parts="smooth compose force field"
         shared="$shared kernels/cuda/texture4.cuh solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c
           experiments/runner/pairs.c" ;;
-      external) shared="solvers/external/* solvers/common/* experiments/runner/workload_external.c experiments/runner/demons_images.c" ;;
+      external) shared="$shared solvers/external/* solvers/common/* experiments/runner/workload_external.c experiments/runner/demons_images.c experiments/runner/pairs.c" ;;
       claire) parts="interp derivative spectral field transport"
         shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
           experiments/runner/registration.c experiments/runner/pairs.c" ;;

@@ -35,8 +35,8 @@ static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void 
   lie_f32(p->desc.grid, v, w, out);
   return RB_OK;
 }
-static rb_status longest(rb_compose_plan *p, const void *s, double *out) {
-  *out = sqrt(most_f32(p->desc.grid, s));
+static rb_status longest(rb_compose_plan *p, const void *s) {
+  p->longest = sqrt(most_f32(p->desc.grid, s));
   return RB_OK;
 }
 static rb_status pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
@@ -47,4 +47,4 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   embed_f32(p->desc.grid, inner, 1, f, out);
   return RB_OK;
 }
-const rb_compose_ops rb_compose_naive = {supports, plan, NULL, compose, warp, determinant, bracket, longest, pad, crop, destroy, 0};
+const rb_compose_ops rb_compose_naive = {supports, plan, NULL, compose, warp, determinant, bracket, longest, NULL, pad, crop, destroy, 0};

@@ -98,12 +98,12 @@ static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void 
     }
   return RB_OK;
 }
-static rb_status longest(rb_compose_plan *p, const void *s, double *out) {
+static rb_status longest(rb_compose_plan *p, const void *s) {
   const int64_t n = rb_grid_points(p->desc.grid);
-  *out = 0;
+  p->longest = 0;
   for (int64_t i = 0; i < n; i++) {
     const double length = sqrt(pow(get(p, s, i), 2) + pow(get(p, s, n + i), 2) + pow(get(p, s, 2 * n + i), 2));
-    if (length > *out || isnan(length)) *out = length;
+    if (length > p->longest || isnan(length)) p->longest = length;
     if (isnan(length)) break;
   }
   return RB_OK;
@@ -135,7 +135,7 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   return RB_OK;
 }
 
-const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest, pad, crop, destroy, 0};
+const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest, NULL, pad, crop, destroy, 0};
 
 double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component, int64_t node) {
   const rb_compose_plan p = {.desc = *d};

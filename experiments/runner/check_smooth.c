@@ -89,7 +89,7 @@ static void symmetric(rb_checker *c, const rb_smooth_desc *d, double sigma) {
 }
 
 void rb_check_smooth(rb_checker *c) {
-  static const double sigmas[] = {0, 0.5, 1.3, 3, 3.8, 5}; /* every compiled radius of cuda/march, and one beyond */
+  static const double sigmas[] = {0, 0.5, 1.3, 2, 2.2, 3, 3.8, 5}; /* every compiled radius of cuda/march, and one beyond */
   for (int t = RB_F32; t <= RB_F64; t++) {
     rb_smooth_desc d = {.grid = {{17, 12, 23}}, .components = 3, .dtype = (rb_dtype)t};
     if (!supported(c->variant, &d)) continue;
@@ -105,6 +105,9 @@ void rb_check_smooth(rb_checker *c) {
     against_oracle(c, &d, 3);
     d.grid = rb_grid_make(150, 37, 70), d.components = 1;
     against_oracle(c, &d, 1.7);
+    d.grid = rb_grid_make(23, 75, 132); /* rows on 16 bytes, several tiles both ways */
+    against_oracle(c, &d, 1.7);
+    against_oracle(c, &d, 2.4);
     d.grid = rb_grid_make(40, 290, 9);
     against_oracle(c, &d, 2.4);
   }

@@ -117,7 +117,7 @@ static rb_status write_images(const request *r, const rb_pair *pair, rb_demons *
   RB_TRY(rb_demons_displacement(d, out));
   RB_TRY(rb_write_result(&r->common, pair, "displacement.nii.gz", out, 1));
   RB_TRY(rb_demons_determinant(d, out));
-  for (int64_t i = 0; i < n; i++) sum += (double)out[i], q->det_min = fmin(q->det_min, (double)out[i]), q->det_max = fmax(q->det_max, (double)out[i]);
+  for (int64_t i = 0; i < n; i++) sum += (double)out[i], q->det_min = fmin(q->det_min, (double)out[i]), q->det_max = fmax(q->det_max, (double)out[i]); /* the mean shows a NaN */
   q->det_mean = sum / (double)n;
   RB_TRY(rb_write_result(&r->common, pair, "detF.nii.gz", out, 0));
   if (!pair->labels[RB_TEMPLATE] || !pair->labels[RB_REFERENCE]) goto done;
@@ -132,13 +132,12 @@ done:
 }
 
 static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_demons_result *s, const quality *q, rb_register_costs k) {
-  static const char *const updates[] = {"sum", "bch", "compose"};
   rb_status st = RB_OK;
   const rb_demons_options *o = &r->demons;
   json_t *j = rb_register_metrics("regbench register demons", v, pair, k), *rows = json_array();
   json_object_set_new(j, "end", json_string(rb_demons_end_name(s->end)));
   json_object_set_new(j, "parameters", json_pack("{s:f,s:f,s:f,s:f,s:s,s:i,s:f,s:i,s:f}", "sigma_fluid", o->sigma_fluid, "sigma_diffusion", o->sigma_diffusion, "sigma_i", o->sigma_i, "sigma_x",
-                                                 o->sigma_x, "update", updates[o->update], "levels", r->levels, "padding", o->padding, "iterations", o->iterations, "stop", o->stop));
+                                                 o->sigma_x, "update", rb_demons_update_name(o->update), "levels", r->levels, "padding", o->padding, "iterations", o->iterations, "stop", o->stop));
   json_object_set_new(j, "mismatch", rb_json_number(q->mismatch));
   json_object_set_new(j, "det_F", json_pack("{s:f,s:f,s:f}", "min", q->det_min, "mean", q->det_mean, "max", q->det_max));
   if (q->overlaps.has_labels) json_object_set_new(j, "dice", json_pack("{s:o,s:o}", "before", rb_overlap_json(&q->overlaps.before), "after", rb_overlap_json(&q->overlaps.after)));
@@ -166,9 +165,9 @@ static rb_status run(request *r, rb_demons_result *result) {
   RB_TRY(fits(v, &r->demons, pair.grid));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);
-  const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN, solve = rb_seconds_now();
+  const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
   RB_TRY(rb_demons_solve_levels(v, &r->demons, r->levels, pair.grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], print_row, NULL, result, &d));
-  k.solver = rb_seconds_now() - solve;
+  k.solver = result->seconds;
   k.energy = v->backend == RB_CUDA && k.solver >= 0.5 ? rb_nvml_energy() - joules : NAN; /* the counter ticks slowly */
   k.peak = rb_memory_peak(b->kind);
   RB_TRY(write_images(r, &pair, d, &q));

@@ -22,6 +22,21 @@ done:
   return st;
 }
 
+rb_status rb_demons_case_pair(const rb_case *c, rb_pair *out) {
+  const char *images = rb_case_axis(c, "images", "bytes"), *data = rb_case_axis(c, "data", "phantom");
+  if (strcmp(images, "antialias") == 0) return rb_pair_load(data, RB_ANTIALIAS, c->grid, out);
+  if (strcmp(images, "bytes") == 0) return rb_demons_pair(data, c->grid, out);
+  return RB_FAIL(RB_EINVAL, "axis images: '%s'; bytes, antialias", images);
+}
+
+rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out) {
+  const char *text = rb_case_axis(c, axis, NULL);
+  char *end = NULL;
+  *out = text ? strtod(text, &end) : fallback;
+  if (text && (end == text || *end || !isfinite(*out))) return RB_FAIL(RB_EINVAL, "axis %s: '%s' is not a number", axis, text);
+  return RB_OK;
+}
+
 /* ---- the velocity ------------------------------------------------------------------------------------- */
 
 static struct {
@@ -47,6 +62,7 @@ static rb_status register_once(const char *name) {
   RB_TRY(rb_demons_create(variant, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &s));
   RB_TRY(rb_demons_solve(s, NULL, NULL, r));
   free(kept.v);
+  kept.name[0] = '\0'; /* until it is whole */
   kept.v = malloc(3 * (size_t)rb_grid_points(grid) * sizeof *kept.v);
   RB_CHECK(kept.v, RB_ENOMEM, "host memory");
   RB_TRY(rb_demons_velocity(s, kept.v));

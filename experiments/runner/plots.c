@@ -119,7 +119,7 @@ static int lines_script(const rb_judged *j, const rb_plot *p, const char *data_p
       fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u title ", first ? "plot" : ", \\\n    ", data_path, block, m % 12 + 1);
       quoted(script, d->methods[m].label);
       if (has_published)
-        fprintf(script, ", \\\n     '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title '%s, published'", data_path, block,
+        fprintf(script, ", \\\n     '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title \"%s, published\"", data_path, block,
                 m % 12 + 1, d->methods[m].label);
       first = 0;
       block++;

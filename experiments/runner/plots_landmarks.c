@@ -3,6 +3,7 @@
 
 #include "experiments/runner/record.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,14 @@ static const json_t *found(const rb_judged *j) {
   return NULL;
 }
 
-/* Coordinates of a text "a b a b ..." in whole units; the caller frees. Count in *values. */
+/* Coordinates of a text "a b a b ..." in whole units (early records: of an array); the caller frees. Count in *values. */
 static double *numbers(const json_t *text, double unit, size_t *values) {
   const char *s = json_string_value(text);
+  if (json_is_array(text)) {
+    double *list = malloc((json_array_size(text) + 1) * sizeof *list);
+    for (*values = 0; list && *values < json_array_size(text); ++*values) list[*values] = unit * (double)json_integer_value(json_array_get(text, *values));
+    return list;
+  }
   double *x = s ? malloc((strlen(s) / 2 + 1) * sizeof *x) : NULL;
   char *end;
   *values = 0;
@@ -39,9 +45,13 @@ static void write_set(FILE *data, const json_t *text, double unit) {
 /* A way is a line of a block: where a point stands at every time. */
 static void write_ways(FILE *data, const json_t *paths, double unit) {
   const size_t times = json_array_size(paths);
-  size_t values = 0;
+  size_t values = SIZE_MAX, one;
   double **x = calloc(times + 1, sizeof *x);
-  for (size_t t = 0; x && t < times; t++) x[t] = numbers(json_array_get(paths, t), unit, &values);
+  for (size_t t = 0; x && t < times; t++) {
+    x[t] = numbers(json_array_get(paths, t), unit, &one);
+    if (one < values) values = one; /* of a damaged record, what all times have */
+  }
+  if (times == 0) values = 0;
   for (size_t i = 0; x && i + 1 < values; i += 2) {
     for (size_t t = 0; t < times; t++)
       if (x[t]) fprintf(data, "%.2f %.2f %zu\n", x[t][i], x[t][i + 1], t);

@@ -227,6 +227,13 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
     set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");
     if (copy_roof > 0) set_metric(metrics, "percent_copy", 100 * o->bytes / t->median / copy_roof, "%", "100 bandwidth / measured copy of the same backend");
   }
+  /* of workloads whose set-up is a result of its own, over the median like every other time */
+  const double setup = rb_json_metric(j, "time_setup"), iterations = rb_json_metric(j, "iterations");
+  if (setup == setup) {
+    set_metric(metrics, "time_total", setup + t->median, "s", "time_setup + time");
+    set_metric(metrics, "setup_share", 100 * setup / (setup + t->median), "%", "100 time_setup / time_total");
+    if (iterations > 0) set_metric(metrics, "time_iteration", t->median / iterations, "s", "time / iterations");
+  }
   for (int i = 0; i < o->metric_count; i++) { /* rates of kernel classes, as the whole's is */
     const rb_metric *m = &o->metrics[i];
     char name[64];

@@ -36,12 +36,14 @@ typedef struct {
 
 static rb_status options_of(const rb_case *c, rb_demons_options *o) {
   rb_status st = RB_OK;
+  double iterations;
   *o = rb_demons_defaults();
   o->interrupted = &rb_interrupted;
-  o->stop = atof(rb_case_axis(c, "stop", "0"));
-  o->iterations = atoi(rb_case_axis(c, "iterations", "75"));
-  o->sigma_fluid = atof(rb_case_axis(c, "sigma_fluid", "3"));
+  RB_TRY(rb_case_number(c, "stop", 0, &o->stop));
+  RB_TRY(rb_case_number(c, "iterations", 75, &iterations));
+  RB_TRY(rb_case_number(c, "sigma_fluid", 3, &o->sigma_fluid));
   RB_TRY(rb_demons_update_parse(rb_case_axis(c, "update", "sum"), &o->update));
+  o->iterations = (int)iterations;
 done:
   return st;
 }
@@ -71,14 +73,12 @@ static void teardown(void *p) {
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
-  const char *data = rb_case_axis(c, "data", "phantom");
   state *s = calloc(1, sizeof *s);
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c, s->backend = b, s->n = rb_grid_points(c->grid), s->agreement = NAN;
   RB_TRY(options_of(c, &s->options));
-  if (strcmp(rb_case_axis(c, "images", "bytes"), "antialias") == 0) RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
-  else RB_TRY(rb_demons_pair(data, c->grid, &s->pair));
+  RB_TRY(rb_demons_case_pair(c, &s->pair));
   RB_TRY(rb_demons_create(c->variant, &s->options, c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &s->solver));
   rb_demons_set_profile(s->solver, b->kind == RB_CPU); /* stamps cost nothing there, another solve much */
   *out = s;
@@ -108,6 +108,9 @@ static rb_status poison(void *p, int turn) {
 
 /* ---- what is verified ---------------------------------------------------------------------------------- */
 
+/* A solve that was interrupted verifies nothing. */
+static rb_status whole(const rb_demons_result *r) { return r->end == RB_DEMONS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK; }
+
 /* Energies by float64 on the CPU: `iterations` from v = 0, or at `velocity`. */
 static rb_status twin(state *s, const float *velocity, int iterations, rb_demons_result *out) {
   rb_status st = RB_OK;
@@ -119,6 +122,7 @@ static rb_status twin(state *s, const float *velocity, int iterations, rb_demons
   RB_TRY(rb_demons_create(v, &o, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &d));
   RB_TRY(rb_demons_start(d, velocity));
   RB_TRY(rb_demons_solve(d, NULL, NULL, out));
+  RB_TRY(whole(out));
 done:
   rb_demons_destroy(d);
   return st;
@@ -136,6 +140,7 @@ static rb_status compare_with_cpu(state *s, const float *warped) {
   RB_TRY(rb_variant_find(&rb_demons_family, "cpu", &v));
   RB_TRY(rb_demons_create(v, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &d));
   RB_TRY(rb_demons_solve(d, NULL, NULL, r));
+  RB_TRY(whole(r));
   RB_TRY(rb_demons_warp(d, s->pair.image[RB_TEMPLATE], other));
   for (int64_t i = 0; i < s->n; i++) sum += pow((double)(warped[i] - other[i]), 2);
   s->agreement = sum / (double)s->n;
@@ -151,6 +156,7 @@ static rb_status make_panels(state *s, const float *warped, const float *det, co
   float most = 0, *room = malloc(3 * n * sizeof *room);
   RB_CHECK(room, RB_ENOMEM, "host memory");
   for (size_t i = 0; i < n; i++) most = fmaxf(most, fmaxf(s->pair.image[0][i], s->pair.image[1][i]));
+  most = fmaxf(most, 1e-30f);
   for (size_t i = 0; i < n; i++) room[i] = s->pair.image[RB_TEMPLATE][i] / most, room[n + i] = s->pair.image[RB_REFERENCE][i] / most, room[2 * n + i] = warped[i] / most;
   const rb_panel_fields f = {room, room + n, room + 2 * n, det, NULL};
   json_decref(s->panels);
@@ -161,6 +167,7 @@ done:
   return st;
 }
 
+/* A determinant that is no number leaves its mark on all three values. */
 static void measure_images(state *s, const float *warped, const float *det) {
   double off = 0, was = 0, sum = 0, least = INFINITY, most = -INFINITY;
   const float *m = s->pair.image[RB_TEMPLATE], *f = s->pair.image[RB_REFERENCE];
@@ -168,6 +175,7 @@ static void measure_images(state *s, const float *warped, const float *det) {
     off += pow((double)(warped[i] - f[i]), 2), was += pow((double)(m[i] - f[i]), 2);
     sum += (double)det[i], least = fmin(least, (double)det[i]), most = fmax(most, (double)det[i]);
   }
+  if (!isfinite(sum)) least = most = NAN;
   s->mismatch = off / was, s->det_min = least, s->det_mean = sum / (double)s->n, s->det_max = most;
 }
 
@@ -202,6 +210,7 @@ static rb_status examine(state *s) {
   }
   rb_demons_set_profile(s->solver, 1);
   RB_TRY(rb_demons_solve(s->solver, NULL, NULL, &s->timed));
+  RB_TRY(whole(&s->timed));
   rb_demons_set_profile(s->solver, 0);
 done:
   free(labels), free(det), free(warped), free(v);
@@ -224,17 +233,24 @@ static json_t *energies(const rb_demons_result *r) {
   return a;
 }
 
-/* What float32, and the 8-bit weights of textures, may change in a sum of squares over all voxels. */
+/* The greater of two errors; a NaN stays. */
+static double worse(double worst, double e) { return worst == worst && !(e <= worst) ? e : worst; }
+
+/* Sums of squares over all voxels. The force is d g / (|g|^2 + d^2): where both are nothing but rounding (flat parts of smooth images) it is
+ * as long as elsewhere, and float32 differs from float64 there: 2e-4 of the energy on the phantom, below 1e-6 on brains. 8-bit weights
+ * move energies by some 1e-3. The last energy is compared at a velocity that has lost what it held in the padding. */
 static void verify_values(const state *s, rb_outcome *o) {
   const rb_demons_config *config = s->c->variant->ops;
-  const double limit = strstr(config->compose, "texture-linear") ? 0.01 : 1e-3;
-  double off = 0, rose = 0;
+  const int texture = strstr(config->compose, "texture-linear") != NULL, checked = TWIN_ITERATIONS < s->options.iterations ? TWIN_ITERATIONS : s->options.iterations;
   const rb_demons_result *r = &s->result;
-  for (int i = 0; i < s->first.iterations; i++) off = fmax(off, fabs(r->energy[i] / s->first.energy[i] - 1));
-  for (int i = 0; i < r->iterations; i++) rose = fmax(rose, r->energy[i] / (i ? r->energy[i - 1] : r->before) - 1);
-  if (!isfinite(r->after)) off = NAN;
-  rb_outcome_verify(o, "relative error of the first energies", off, limit, "cpu float64, three iterations");
-  rb_outcome_verify(o, "relative error of the last energy", fabs(r->after / s->last.before - 1), limit, "cpu float64 at the same velocity");
+  double off = worse(0, fabs(r->before / s->first.before - 1)), rose = 0;
+  for (int i = 0; i < checked; i++) off = worse(off, fabs(r->energy[i] / s->first.energy[i] - 1));
+  for (int i = 0; i < r->iterations; i++) rose = worse(rose, r->energy[i] / (i ? r->energy[i - 1] : r->before) - 1);
+  rb_outcome_verify(o, "float64 iterations that were not made", checked - s->first.iterations, 0, "cpu float64");
+  rb_outcome_verify(o, "relative error of the first energies", off, texture ? 0.005 : 1e-3, "cpu float64, three iterations");
+  rb_outcome_verify(o, "relative error of the last energy", fabs(r->after / s->last.before - 1), texture ? 0.005 : 1e-4, "cpu float64 at the same velocity, without what it holds in the padding");
+  if (s->agreement == s->agreement)
+    rb_outcome_verify(o, "mean squared difference to the CPU's result over that before", s->agreement / r->before, texture ? 1e-3 : 1e-6, "cpu float32, all iterations");
   rb_outcome_verify(o, "greatest relative rise of the energy in an iteration", rose, 0.01, "descent");
   rb_outcome_verify(o, "-det (positive: orientation kept)", -s->det_min, 0, "diffeomorphism");
 }
@@ -258,12 +274,9 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "before", timed.before, "1", "sum over the padded grid of (F - M)^2 / voxels of the images");
   rb_outcome_metric(o, "after", timed.after, "1", "the same of the warped image");
   rb_outcome_metric(o, "mismatch", s->mismatch, "1", "|M o s - F|^2 / |M - F|^2 on the images' own grid");
-  rb_outcome_metric(o, "agreement", s->agreement, "1", "mean squared difference of the images warped by this variant and by float32 on the CPU");
+  if (s->agreement == s->agreement) rb_outcome_metric(o, "agreement", s->agreement, "1", "mean squared difference of the images warped by this variant and by float32 on the CPU");
   rb_outcome_metric(o, "iterations", timed.iterations, "1", "iterations done");
-  rb_outcome_metric(o, "time_iteration", timed.seconds / timed.iterations, "s", "solve / iterations");
   rb_outcome_metric(o, "time_setup", timed.setup_seconds, "s", "buffers, textures and images on the backend; outside time");
-  rb_outcome_metric(o, "time_total", timed.setup_seconds + timed.seconds, "s", "time_setup + solve");
-  rb_outcome_metric(o, "setup_share", 100 * timed.setup_seconds / (timed.setup_seconds + timed.seconds), "%", "100 time_setup / (time_setup + solve)");
   rb_outcome_metric(o, "voxels", 1e-6 * (double)s->n, "M", "of the images, without padding");
   rb_outcome_metric(o, "longest", timed.longest, "voxel", "greatest displacement");
   rb_outcome_metric(o, "det_min", s->det_min, "1", "min over voxels of det(I + ds/dx)");

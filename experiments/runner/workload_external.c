@@ -1,5 +1,6 @@
 /* external-registration: a program of others registers the pair, as a child process over NIfTI files in a temporary folder.
  *
+ * Axes: size, data, images, iterations, sigma_fluid as for demons; an `update` axis does not apply to it: ITK adds the smoothed update.
  * Timed: the registration with its reading and writing of files, as a user of it would. Verified: it left a warped image that is
  * closer to the reference than the template was. The program's version goes into the record; an absent program is a skip. */
 #include "experiments/runner/demons_images.h"
@@ -58,16 +59,19 @@ static rb_status write_one(const state *s, const char *name, const float *data) 
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
-  const char *data = rb_case_axis(c, "data", "phantom"), *temporary = getenv("TMPDIR");
+  const char *temporary = getenv("TMPDIR");
+  double iterations;
   state *s = calloc(1, sizeof *s);
   (void)b, (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
   s->options = rb_external_defaults();
-  s->options.iterations = atoi(rb_case_axis(c, "iterations", "75"));
+  s->options.interrupted = &rb_interrupted;
+  RB_TRY(rb_case_number(c, "iterations", 75, &iterations));
+  RB_TRY(rb_case_number(c, "sigma_fluid", 3, &s->options.sigma_fluid));
+  s->options.iterations = (int)iterations;
   RB_TRY(rb_external_version(c->variant, s->version, sizeof s->version));
-  if (strcmp(rb_case_axis(c, "images", "bytes"), "antialias") == 0) RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
-  else RB_TRY(rb_demons_pair(data, c->grid, &s->pair));
+  RB_TRY(rb_demons_case_pair(c, &s->pair));
   snprintf(s->folder, sizeof s->folder, "%.4000s/regbench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
   if (!mkdtemp(s->folder)) {
     st = RB_FAIL(RB_EIO, "cannot make %s: %s", s->folder, strerror(errno));
@@ -89,12 +93,16 @@ static rb_status run(void *p, int turn) {
   (void)turn;
   return rb_external_register(s->c->variant, &s->options, s->folder);
 }
+/* Nothing of an earlier run may pass for this one's. */
 static rb_status poison(void *p, int turn) {
+  static const char *const names[] = {"warped", "field", "determinant", "warped_labels"};
   state *s = p;
   char path[4200];
   (void)turn;
-  snprintf(path, sizeof path, "%s/warped.nii.gz", s->folder);
-  if (unlink(path) != 0 && errno != ENOENT) return RB_FAIL(RB_EIO, "cannot remove %s: %s", path, strerror(errno));
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    snprintf(path, sizeof path, "%s/%s.nii.gz", s->folder, names[k]);
+    if (unlink(path) != 0 && errno != ENOENT) return RB_FAIL(RB_EIO, "cannot remove %s: %s", path, strerror(errno));
+  }
   return RB_OK;
 }
 

@@ -58,7 +58,20 @@ rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, v
   if (out == v || out == w) return RB_FAIL(RB_EINVAL, "compose: out of place only");
   return ops_of(p)->bracket(p, v, w, out);
 }
-rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out) { return ops_of(p)->longest(p, s, out); }
+rb_status rb_compose_longest_begin(rb_compose_plan *p, const void *s) { return ops_of(p)->longest(p, s); }
+rb_status rb_compose_longest_end(rb_compose_plan *p, double *out) {
+  rb_status st = ops_of(p)->longest_end ? ops_of(p)->longest_end(p) : RB_OK;
+  *out = p->longest;
+  return st;
+}
+rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out) {
+  rb_status st = RB_OK;
+  *out = 0;
+  RB_TRY(rb_compose_longest_begin(p, s));
+  RB_TRY(rb_compose_longest_end(p, out));
+done:
+  return st;
+}
 static rb_status fits(const rb_compose_plan *p, rb_grid inner) {
   for (int a = 0; a < 3; a++)
     if (inner.n[a] < 1 || inner.n[a] > p->desc.grid.n[a]) return RB_FAIL(RB_EINVAL, "compose: axis %d of the inner grid has %lld points of %lld", a + 1, (long long)inner.n[a], (long long)p->desc.grid.n[a]);

@@ -29,6 +29,7 @@ typedef struct rb_compose_plan {
   const rb_variant *variant;
   const rb_backend *backend;
   rb_compose_desc desc;
+  double longest; /* what the last `longest` found */
 } rb_compose_plan;
 
 typedef struct {
@@ -40,7 +41,8 @@ typedef struct {
   rb_status (*warp)(rb_compose_plan *p, const void *f, const void *s, void *out);
   rb_status (*determinant)(rb_compose_plan *p, const void *s, void *out);
   rb_status (*bracket)(rb_compose_plan *p, const void *v, const void *w, void *out);
-  rb_status (*longest)(rb_compose_plan *p, const void *s, double *out);
+  rb_status (*longest)(rb_compose_plan *p, const void *s); /* begins; leaves p->longest at once where longest_end is NULL */
+  rb_status (*longest_end)(rb_compose_plan *p);
   rb_status (*pad)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   rb_status (*crop)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   void (*destroy)(rb_compose_plan *p);
@@ -53,8 +55,10 @@ rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s
 rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out);
 rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out);
 rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out);
-/* Waits for the backend. NaN when the field holds one. */
-rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out);
+/* NaN when the field holds one. In two halves, so that work issued between them keeps the backend busy; _end waits for the value only. */
+rb_status rb_compose_longest_begin(rb_compose_plan *p, const void *s);
+rb_status rb_compose_longest_end(rb_compose_plan *p, double *out);
+rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out); /* both */
 /* f [inner] to out [n], and f [n] to out [inner]; no axis of inner longer than the grid's. */
 rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
 rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out);

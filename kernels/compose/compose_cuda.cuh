@@ -11,6 +11,7 @@ typedef struct {
   rb_compose_plan head;
   unsigned *most; /* bits of the greatest square, on the device */
   float *host;    /* the same, in pinned memory */
+  cudaEvent_t there;
 } compose_plan;
 
 rb_status compose_supports(const rb_compose_desc *d);
@@ -22,7 +23,8 @@ void compose_destroy(rb_compose_plan *p);
 
 rb_status compose_determinant(rb_compose_plan *p, const void *s, void *out);
 rb_status compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out);
-rb_status compose_longest(rb_compose_plan *p, const void *s, double *out);
+rb_status compose_longest(rb_compose_plan *p, const void *s);
+rb_status compose_longest_end(rb_compose_plan *p);
 rb_status compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
 rb_status compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
 

@@ -14,12 +14,14 @@ rb_status compose_open(const rb_backend *backend, compose_plan *p) {
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, sizeof *p->most, (void **)&p->most));
   RB_CUDA_TRY(cudaMallocHost((void **)&p->host, sizeof *p->host));
+  RB_CUDA_TRY(cudaEventCreateWithFlags(&p->there, cudaEventDisableTiming));
 done:
   return st;
 }
 void compose_close(compose_plan *p) {
   rb_release(p->head.backend, p->most);
   if (p->host) cudaFreeHost(p->host);
+  if (p->there) cudaEventDestroy(p->there);
 }
 
 rb_status compose_plan_make(const rb_backend *backend, const rb_compose_desc *d, rb_compose_plan **out) {
@@ -105,7 +107,7 @@ static __global__ void __launch_bounds__(256) longest_kernel(int64_t n, const fl
   for (int o = 16; o > 0; o >>= 1) mine = max(mine, __shfl_xor_sync(~0u, mine, o));
   if (threadIdx.x % 32 == 0) atomicMax(most, mine);
 }
-rb_status compose_longest(rb_compose_plan *head, const void *s, double *out) {
+rb_status compose_longest(rb_compose_plan *head, const void *s) {
   rb_status st = RB_OK;
   const compose_plan *p = (compose_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
@@ -113,8 +115,15 @@ rb_status compose_longest(rb_compose_plan *head, const void *s, double *out) {
   RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
   RB_LAUNCH(longest_kernel, blocks, 256, 0, n, (const float *)s, p->most);
   RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->most, sizeof *p->host, cudaMemcpyDeviceToHost, rb_cuda_stream()));
-  RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
-  *out = sqrt((double)*p->host);
+  RB_CUDA_TRY(cudaEventRecord(p->there, rb_cuda_stream()));
+done:
+  return st;
+}
+rb_status compose_longest_end(rb_compose_plan *head) {
+  rb_status st = RB_OK;
+  const compose_plan *p = (compose_plan *)head;
+  RB_CUDA_TRY(cudaEventSynchronize(p->there));
+  head->longest = sqrt((double)*p->host);
 done:
   return st;
 }

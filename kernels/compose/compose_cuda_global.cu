@@ -39,4 +39,4 @@ done:
 }
 
 extern "C" const rb_compose_ops rb_compose_global = {compose_supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
-                                                     compose_longest, compose_pad, compose_crop, compose_destroy, 0};
+                                                     compose_longest, compose_longest_end, compose_pad, compose_crop, compose_destroy, 0};

@@ -4,6 +4,12 @@
 #include "kernels/compose/compose_cuda.cuh"
 
 enum { DEEP = 8 };
+/* Blocks wanted on a multiprocessor: as many as its threads allow (1024 on 7.5). */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+#define RESIDENT 4
+#else
+#define RESIDENT 6
+#endif
 
 /* Two neighbours along an axis: places in it and weights. */
 struct pair {
@@ -29,7 +35,7 @@ static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a,
 }
 
 template <int COMPONENTS>
-static __global__ void __launch_bounds__(WIDE *HIGH, 6) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH, RESIDENT) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, first = blockIdx.z * DEEP;
   if (j >= g.n2 || k >= g.n3) return;
   const int plane = g.n2 * g.n3, here = j * g.n3 + k, last = min(first + DEEP, g.n1);
@@ -61,4 +67,4 @@ done:
 }
 
 extern "C" const rb_compose_ops rb_compose_planar = {compose_supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
-                                                     compose_longest, compose_pad, compose_crop, compose_destroy, 0};
+                                                     compose_longest, compose_longest_end, compose_pad, compose_crop, compose_destroy, 0};

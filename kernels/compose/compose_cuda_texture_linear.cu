@@ -12,4 +12,4 @@ struct filtered {
 };
 
 extern "C" const rb_compose_ops rb_compose_texture_linear = {texture_supports, plan, texture_load<0>, texture_compose<filtered>, texture_warp<filtered>, compose_determinant,
-                                                             compose_bracket, compose_longest, compose_pad, compose_crop, texture_destroy, 8};
+                                                             compose_bracket, compose_longest, compose_longest_end, compose_pad, compose_crop, texture_destroy, 8};

@@ -11,4 +11,4 @@ struct filtered4 {
 };
 
 extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports, plan, texture_load<1>, texture_compose<filtered4>, texture_warp<filtered4>,
-                                                              compose_determinant, compose_bracket, compose_longest, compose_pad, compose_crop, texture_destroy, 8};
+                                                              compose_determinant, compose_bracket, compose_longest, compose_longest_end, compose_pad, compose_crop, texture_destroy, 8};

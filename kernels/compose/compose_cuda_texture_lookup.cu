@@ -20,4 +20,4 @@ struct lookup {
 };
 
 extern "C" const rb_compose_ops rb_compose_texture_lookup = {texture_supports, plan, texture_load<0>, texture_compose<lookup>, texture_warp<lookup>, compose_determinant,
-                                                             compose_bracket, compose_longest, compose_pad, compose_crop, texture_destroy, 0};
+                                                             compose_bracket, compose_longest, compose_longest_end, compose_pad, compose_crop, texture_destroy, 0};

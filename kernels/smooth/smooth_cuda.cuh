@@ -30,7 +30,7 @@ static inline view view_of(const rb_smooth_desc *d, int axis) {
   return v;
 }
 
-/* Grid dimensions y and z end at 65535. */
+/* A line with its borders must fit 48 KB of shared memory (A2). */
 static inline rb_status smooth_supports(const rb_smooth_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
   for (int a = 0; a < 3; a++)

@@ -4,13 +4,14 @@
  * pass: along x1 and x2 a thread a column; along x3 a warp a piece of a row, four outputs a thread from shared memory.
  * run:  all three axes in one kernel: a tile of planes is filtered along x3 and x2 in shared memory and along x1 in registers.
  *
- * Radii are compiled in (3, 6, 9, 12: one between takes the next, with zero weights); beyond, A3's passes. */
+ * Radii are compiled in (3, 6, 7, 9, 12: one between takes the next, with zero weights); beyond, A3's passes. */
 #include "kernels/smooth/smooth_cuda.cuh"
 
 /* Radius compiled in for r; 0: none. */
 static int compiled_radius(int r, int most) {
-  for (int c = 3; c <= most; c += 3)
-    if (r <= c) return c;
+  static const int compiled[] = {3, 6, 7, 9, 12};
+  for (size_t i = 0; i < sizeof compiled / sizeof *compiled; i++)
+    if (r <= compiled[i]) return compiled[i] <= most ? compiled[i] : 0;
   return 0;
 }
 
@@ -222,6 +223,7 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   switch (compiled_radius(k->radius, 12)) {
     case 3: return along<3>(p, k, axis, in, out);
     case 6: return along<6>(p, k, axis, in, out);
+    case 7: return along<7>(p, k, axis, in, out);
     case 9: return along<9>(p, k, axis, in, out);
     case 12: return along<12>(p, k, axis, in, out);
     default: return axis == 2 ? smooth_lines(p, k, axis, in, out) : smooth_tiles(p, k, axis, in, out);
@@ -255,6 +257,7 @@ static rb_status run(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *i
   switch (compiled_radius(k->radius, FUSED_MOST)) {
     case 3: return fused<3>(p, k, in, out);
     case 6: return fused<6>(p, k, in, out);
+    case 7: return fused<7>(p, k, in, out);
     case 9: return fused<9>(p, k, in, out);
     default: break;
   }

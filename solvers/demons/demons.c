@@ -30,18 +30,15 @@ const rb_family rb_demons_family = {
 rb_demons_options rb_demons_defaults(void) {
   return (rb_demons_options){.sigma_fluid = 3, .sigma_diffusion = 2, .sigma_i = 1, .sigma_x = 1, .padding = 1.2, .iterations = 75, .stop = 0.004};
 }
+static const char *const update_names[] = {"sum", "bch", "compose"};
+const char *rb_demons_update_name(rb_demons_update u) { return update_names[u]; }
 rb_status rb_demons_update_parse(const char *name, rb_demons_update *out) {
-  static const char *const names[] = {"sum", "bch", "compose"};
   for (int k = 0; k < 3; k++)
-    if (strcmp(name, names[k]) == 0) {
+    if (strcmp(name, update_names[k]) == 0) {
       *out = (rb_demons_update)k;
       return RB_OK;
     }
   return RB_FAIL(RB_EINVAL, "unknown update '%s': sum, bch, compose", name);
-}
-const char *rb_demons_part_name(rb_demons_part p) {
-  static const char *const names[] = {"force", "fluid_smoothing", "update", "diffusion_smoothing", "exponential", "warp", "energy"};
-  return names[p];
 }
 const char *rb_demons_end_name(rb_demons_end e) {
   static const char *const names[] = {"iterations used up", "converged", "interrupted"};
@@ -70,12 +67,8 @@ static void swap(void **a, void **b) {
   *a = *b, *b = t;
 }
 
-rb_status rb_demons_exponentiate(rb_demons *s, double a) {
+static rb_status square_up(rb_demons *s, double a, int squarings) {
   rb_status st = RB_OK;
-  double most;
-  int squarings = 0;
-  RB_TRY(longest(s, s->velocity, &most));
-  for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
   if (squarings == 0)
     RB_TRY(rb_field_combine(s->field, 3 * s->n, a, s->velocity, 0, NULL, 0, s->displacement));
   else
@@ -84,6 +77,24 @@ rb_status rb_demons_exponentiate(rb_demons *s, double a) {
     RB_TRY(rb_compose(s->compose, 1, s->displacement, s->displacement, s->spare));
     swap(&s->displacement, &s->spare);
   }
+done:
+  return st;
+}
+
+/* The number of squarings seldom changes from one iteration to the next: as many as last time are issued before the greatest length is
+ * known, so that the GPU does not wait for the host; where it says otherwise, they are done again. */
+rb_status rb_demons_exponentiate(rb_demons *s, double a) {
+  rb_status st = RB_OK;
+  const int guess = s->squarings;
+  double most;
+  int squarings = 0;
+  RB_TRY(rb_compose_longest_begin(s->compose, s->velocity));
+  if (guess >= 0) RB_TRY(square_up(s, a, guess));
+  RB_TRY(rb_compose_longest_end(s->compose, &most));
+  RB_CHECK(isfinite(most), RB_EINVALID, "a displacement is not finite");
+  for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
+  if (squarings != guess) RB_TRY(square_up(s, a, squarings));
+  s->squarings = squarings;
 done:
   return st;
 }
@@ -98,6 +109,7 @@ static rb_status compare(rb_demons *s, int i) {
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
   RB_TRY(mark(s, RB_PART_ENERGY));
   RB_TRY(rb_force_energy_kept(s->force, s->fixed, s->warped, s->energies + i));
+  RB_TRY(mark(s, RB_DEMONS_PARTS));
 done:
   return st;
 }
@@ -152,7 +164,6 @@ done:
 static rb_status add_parts(const rb_demons *s, double parts[RB_DEMONS_PARTS]) {
   rb_status st = RB_OK;
   double seconds;
-  RB_TRY(mark(s, RB_DEMONS_PARTS));
   for (int p = 0; s->profile && p < RB_DEMONS_PARTS; p++) {
     RB_TRY(s->backend->stamp_interval(p, p + 1, &seconds));
     parts[p] += seconds;
@@ -275,7 +286,7 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   RB_TRY(rb_variant_available(variant));
   s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->config = variant->ops, s->options = *options, s->own = grid;
+  s->config = variant->ops, s->options = *options, s->own = grid, s->squarings = -1;
   s->grid = padded(options, grid);
   s->n = rb_grid_points(s->grid), s->points = rb_grid_points(grid);
   RB_TRY(rb_backend_get(variant->backend, &s->backend));

@@ -22,6 +22,7 @@ extern const rb_family rb_demons_family;
 
 typedef enum { RB_UPDATE_SUM, RB_UPDATE_BCH, RB_UPDATE_COMPOSE } rb_demons_update;
 rb_status rb_demons_update_parse(const char *name, rb_demons_update *out); /* "sum", "bch", "compose" */
+const char *rb_demons_update_name(rb_demons_update u);
 
 typedef struct {
   rb_demons_update update;             /* sum */
@@ -39,7 +40,6 @@ typedef enum { RB_DEMONS_ITERATIONS, RB_DEMONS_CONVERGED, RB_DEMONS_INTERRUPTED 
 enum { RB_DEMONS_ROWS = 4096 };
 /* What Figure 9d tells apart. */
 typedef enum { RB_PART_FORCE, RB_PART_FLUID, RB_PART_UPDATE, RB_PART_DIFFUSION, RB_PART_EXPONENTIAL, RB_PART_WARP, RB_PART_ENERGY, RB_DEMONS_PARTS } rb_demons_part;
-const char *rb_demons_part_name(rb_demons_part p);
 
 typedef struct {
   rb_demons_end end;
@@ -65,7 +65,7 @@ rb_status rb_demons_start(rb_demons *s, const float *velocity);
 void rb_demons_set_profile(rb_demons *s, int on);
 rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_demons_result *out);
 /* The same over `levels` resolutions, each half of the next in every direction; result and *out (which the caller destroys) are those
- * of the finest. An interruption ends every level at once. */
+ * of the finest, but seconds and setup_seconds, which add up. An interruption ends every level at once. */
 rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_options *options, int levels, rb_grid grid, const float *template_image,
                                  const float *reference, rb_demons_hook hook, void *context, rb_demons_result *result, rb_demons **out);
 /* On the images' own grid, host, float32: any image [n] warped; displacement, velocity [3][n] in voxels; det of its Jacobian [n]. */

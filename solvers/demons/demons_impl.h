@@ -20,6 +20,7 @@ struct rb_demons {
   rb_field_plan *field;
   void *velocity, *update, *displacement, *spare; /* [3][n] */
   void *fixed, *moving, *warped;                  /* [n] */
+  int squarings;       /* of the last exponential; -1: none yet */
   int profile, started; /* started: velocity holds where the next solve begins */
   double *energies, *room;                        /* [1 + iterations], on the backend and on the host */
   double setup_seconds;

@@ -75,6 +75,7 @@ rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_opti
   const float *const image[2] = {template_image, reference};
   rb_demons *s = NULL;
   float *v = NULL;
+  double seconds = 0, setup = 0; /* of the coarser levels */
   *out = NULL;
   RB_CHECK(levels >= 1 && levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", levels);
   for (int a = 0; a < 3 && levels > 1; a++)
@@ -83,10 +84,12 @@ rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_opti
     v = malloc(3 * (size_t)rb_grid_points(grid) * sizeof *v);
     RB_CHECK(v, RB_ENOMEM, "host memory: %zu bytes for a velocity", 3 * (size_t)rb_grid_points(grid) * sizeof *v);
     RB_TRY(coarse_velocity(variant, options, levels - 1, grid, image, hook, context, result, v));
+    seconds = result->seconds, setup = result->setup_seconds;
   }
   RB_TRY(rb_demons_create(variant, options, grid, template_image, reference, &s));
   RB_TRY(rb_demons_start(s, v));
   RB_TRY(rb_demons_solve(s, hook, context, result));
+  result->seconds += seconds, result->setup_seconds += setup;
   *out = s;
   s = NULL;
 done:

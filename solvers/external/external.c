@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char plastimatch[] = "plastimatch"; /* ops of the variant: the program's name */
@@ -35,7 +36,7 @@ static void last_line(const char *log, char *out, size_t size) {
 }
 
 /* Run to the end with its output appended to FOLDER/log.txt. */
-static rb_status run(const char *folder, char *const arguments[]) {
+static rb_status run(const char *folder, char *const arguments[], const volatile int *interrupted) {
   rb_status st = RB_OK;
   char log[4096], said[256];
   int code = 0;
@@ -48,7 +49,14 @@ static rb_status run(const char *folder, char *const arguments[]) {
     execvp(arguments[0], arguments);
     _exit(127);
   }
-  while (waitpid(child, &code, 0) < 0) RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
+  for (pid_t ended; (ended = waitpid(child, &code, WNOHANG)) != child;) {
+    if (ended == 0) {
+      if (interrupted && *interrupted) kill(child, SIGTERM);
+      nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+      continue;
+    }
+    RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
+  }
   RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
   last_line(log, said, sizeof said);
   RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
@@ -90,7 +98,7 @@ rb_status rb_external_register(const rb_variant *variant, const rb_external_opti
   RB_CHECK(strlen(folder) < 4000, RB_EINVAL, "path too long");
   snprintf(commands, sizeof commands, "%.4000s/commands.txt", folder);
   RB_TRY(write_commands(o, folder, commands));
-  RB_TRY(run(folder, arguments));
+  RB_TRY(run(folder, arguments, o->interrupted));
 done:
   return st;
 }
@@ -105,8 +113,8 @@ rb_status rb_external_results(const rb_variant *variant, const char *folder) {
   snprintf(det, sizeof det, "--output-img=%.4000s/determinant.nii.gz", folder);
   snprintf(labels, sizeof labels, "%.4000s/labels.nii.gz", folder);
   snprintf(moved, sizeof moved, "--output-img=%.4000s/warped_labels.nii.gz", folder);
-  RB_TRY(run(folder, jacobian));
-  if (access(labels, R_OK) == 0) RB_TRY(run(folder, warp));
+  RB_TRY(run(folder, jacobian, NULL));
+  if (access(labels, R_OK) == 0) RB_TRY(run(folder, warp, NULL));
 done:
   return st;
 }

@@ -13,6 +13,7 @@ extern const rb_family rb_external_family;
 typedef struct {
   int iterations;                      /* 75 */
   double sigma_fluid, sigma_diffusion; /* voxels: 3, 2 */
+  const volatile int *interrupted;     /* may be NULL */
 } rb_external_options;
 rb_external_options rb_external_defaults(void);
 
