@@ -43,29 +43,12 @@ typedef struct {
 
 /* ---- command line -------------------------------------------------------------------------------------- */
 
-/* 0 when the option was taken, else an exit code; *taken says whether it was one of these. */
 static int number_option(int argc, char **argv, int *i, request *r, int *taken) {
-  const struct {
-    const char *name;
-    double *real;
-    int *whole;
-  } options[] = {{"--beta", &r->claire.beta, NULL},           {"--beta-div", &r->claire.beta_div, NULL}, {"--tolerance", &r->claire.tolerance, NULL},
-                 {"--smooth", &r->claire.sigma, NULL},        {"--steps", NULL, &r->claire.steps},       {"--newton", NULL, &r->claire.most_newton},
-                 {"--krylov", NULL, &r->claire.most_krylov}};
-  *taken = 0;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-    const char *value = rb_option(argc, argv, i, options[k].name);
-    double number;
-    if (!value) continue;
-    *taken = 1;
-    int zero_works = strcmp(options[k].name, "--smooth") == 0 && strcmp(value, "0") == 0;
-    if (!rb_positive(value, &number) && !zero_works) return rb_usage("register", "%s '%s' is not a positive number", options[k].name, value);
-    if (options[k].whole && number != floor(number)) return rb_usage("register", "%s '%s' is not a whole number", options[k].name, value);
-    if (options[k].real) *options[k].real = zero_works ? 0 : number;
-    else *options[k].whole = number > 1e9 ? 1000000000 : (int)number;
-    return 0;
-  }
-  return 0;
+  rb_claire_options *o = &r->claire;
+  const rb_number_option options[] = {{"--beta", &o->beta, NULL, 0},       {"--beta-div", &o->beta_div, NULL, 0}, {"--tolerance", &o->tolerance, NULL, 0},
+                                      {"--smooth", &o->sigma, NULL, 1},    {"--steps", NULL, &o->steps, 0},       {"--newton", NULL, &o->most_newton, 0},
+                                      {"--krylov", NULL, &o->most_krylov, 0}};
+  return rb_number_options(argc, argv, i, options, sizeof options / sizeof *options, taken);
 }
 
 static int parse(int argc, char **argv, request *r) {

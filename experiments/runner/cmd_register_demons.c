@@ -43,26 +43,11 @@ typedef struct {
 /* ---- command line -------------------------------------------------------------------------------------- */
 
 static int number_option(int argc, char **argv, int *i, request *r, int *taken) {
-  const struct {
-    const char *name;
-    double *real;
-    int *whole, zero_works;
-  } options[] = {{"--sigma-fluid", &r->demons.sigma_fluid, NULL, 1}, {"--sigma-diffusion", &r->demons.sigma_diffusion, NULL, 1}, {"--sigma-i", &r->demons.sigma_i, NULL, 0},
-                 {"--sigma-x", &r->demons.sigma_x, NULL, 0},         {"--padding", &r->demons.padding, NULL, 0},                 {"--stop", &r->demons.stop, NULL, 1},
-                 {"--iterations", NULL, &r->demons.iterations, 0},   {"--levels", NULL, &r->levels, 0}};
-  *taken = 0;
-  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-    const char *value = rb_option(argc, argv, i, options[k].name);
-    double number = 0;
-    if (!value) continue;
-    *taken = 1;
-    if (!(options[k].zero_works && strcmp(value, "0") == 0) && !rb_positive(value, &number)) return rb_usage("register", "%s '%s' is not a positive number", options[k].name, value);
-    if (options[k].whole && number != floor(number)) return rb_usage("register", "%s '%s' is not a whole number", options[k].name, value);
-    if (options[k].real) *options[k].real = number;
-    else *options[k].whole = number > 1e9 ? 1000000000 : (int)number;
-    return 0;
-  }
-  return 0;
+  rb_demons_options *o = &r->demons;
+  const rb_number_option options[] = {{"--sigma-fluid", &o->sigma_fluid, NULL, 1}, {"--sigma-diffusion", &o->sigma_diffusion, NULL, 1}, {"--sigma-i", &o->sigma_i, NULL, 0},
+                                      {"--sigma-x", &o->sigma_x, NULL, 0},         {"--padding", &o->padding, NULL, 0},                 {"--stop", &o->stop, NULL, 1},
+                                      {"--iterations", NULL, &o->iterations, 0},   {"--levels", NULL, &r->levels, 0}};
+  return rb_number_options(argc, argv, i, options, sizeof options / sizeof *options, taken);
 }
 
 static int parse(int argc, char **argv, request *r) {

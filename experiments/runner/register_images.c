@@ -17,10 +17,27 @@
 
 /* ---- command line -------------------------------------------------------------------------------------- */
 
-int rb_positive(const char *text, double *out) {
+static int positive(const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);
   return end != text && *end == '\0' && *out > 0 && isfinite(*out);
+}
+
+int rb_number_options(int argc, char **argv, int *i, const rb_number_option *options, int count, int *taken) {
+  *taken = 0;
+  for (int k = 0; k < count; k++) {
+    const rb_number_option *o = &options[k];
+    const char *value = rb_option(argc, argv, i, o->name);
+    double number = 0;
+    if (!value) continue;
+    *taken = 1;
+    if (!(o->zero_works && strcmp(value, "0") == 0) && !positive(value, &number)) return rb_usage("register", "%s '%s' is not a positive number", o->name, value);
+    if (o->whole && number != floor(number)) return rb_usage("register", "%s '%s' is not a whole number", o->name, value);
+    if (o->real) *o->real = number;
+    else *o->whole = number > 1e9 ? 1000000000 : (int)number;
+    return 0;
+  }
+  return 0;
 }
 
 /* "64" or "NX,NY,NZ" in the file's order. */

@@ -18,8 +18,15 @@ typedef struct {
 int rb_image_option(int argc, char **argv, int *i, rb_image_request *r, int *taken);
 /* 0 when nothing that is needed is missing, else an exit code. */
 int rb_image_request_check(const rb_image_request *r);
-/* A finite number above 0. */
-int rb_positive(const char *text, double *out);
+/* An option that takes a positive number, real or whole, or 0 where that works. */
+typedef struct {
+  const char *name;
+  double *real;
+  int *whole; /* one of the two */
+  int zero_works;
+} rb_number_option;
+/* As rb_image_option, for a table of them. */
+int rb_number_options(int argc, char **argv, int *i, const rb_number_option *options, int count, int *taken);
 
 /* The variant asked for; without one `preferred`, and `fallback` where that cannot run here. Available, or the reason why not. */
 rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const char *preferred, const char *fallback, const rb_variant **out);
