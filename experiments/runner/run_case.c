@@ -1,0 +1,161 @@
+#include "experiments/runner/run_case.h"
+
+#include "experiments/runner/counters.h"
+#include "experiments/runner/environment.h"
+#include "experiments/runner/measure.h"
+#include "experiments/runner/nvml.h"
+#include "experiments/runner/record.h"
+#include "experiments/runner/roofs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int all_valid(const rb_outcome *o) {
+  for (int i = 0; i < o->verification_count; i++)
+    if (!(o->verifications[i].value <= o->verifications[i].limit)) return 0;
+  return o->verification_count > 0;
+}
+
+static const char *first_failure(const rb_outcome *o, char *text, size_t size) {
+  snprintf(text, size, "nothing was verified");
+  for (int i = 0; i < o->verification_count; i++) {
+    const rb_verification *v = &o->verifications[i];
+    if (v->value <= v->limit) continue;
+    snprintf(text, size, "%s is %.3g, limit %.3g (against %s)", v->name, v->value, v->limit, v->against);
+    break;
+  }
+  return text;
+}
+
+/* Predicted before anything is allocated. */
+static rb_status fits(const rb_case *c, const rb_workload *w, const rb_backend *b, int rotations) {
+  size_t need[RB_BACKENDS] = {0}, total, available;
+  const rb_backend *host;
+  rb_status st = RB_OK;
+  size_t backend_bytes, host_bytes;
+  w->predict(c, rotations, &backend_bytes, &host_bytes);
+  need[RB_CPU] = host_bytes;
+  need[b->kind] += backend_bytes;
+  RB_TRY(rb_backend_get(RB_CPU, &host));
+  RB_TRY(host->memory(&total, &available));
+  RB_CHECK(need[RB_CPU] <= available, RB_ENOMEM, "needs %zu bytes of host memory, %zu are free; take a smaller size", need[RB_CPU], available);
+  if (b->kind != RB_CPU) {
+    RB_TRY(b->memory(&total, &available));
+    RB_CHECK(need[b->kind] <= available, RB_ENOMEM, "needs %zu bytes of %s memory, %zu are free; take a smaller size", need[b->kind], b->name, available);
+  }
+done:
+  return st;
+}
+
+static int rotations_for(const rb_case *c, const rb_workload *w, const rb_backend *b) {
+  if (strcmp(c->descriptor->cache, "warm") == 0) return 1;
+  size_t one = w->footprint(c), want = 2 * b->cache_bytes();
+  int r = one ? (int)(want / one) + 2 : 1;
+  return r > 64 ? 64 : r;
+}
+
+/* No GPU, no driver, no CUDA in this build: the variant is absent, which is no failure of a device. */
+static rb_status skip_when_absent(rb_status st) { return st == RB_EDEVICE ? RB_EUNSUPPORTED : st; }
+
+static void hook(void *context, int done, int most, double median) {
+  char text[96];
+  snprintf(text, sizeof text, "measure %d/%d, median %.4g ms", done, most, 1e3 * median);
+  rb_progress_phase(context, text);
+}
+
+/* What the case held at most, beside what was predicted for it. */
+static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int rotations, rb_outcome *o) {
+  size_t backend, host;
+  if (peak == 0) return; /* the work was a child's: its memory was not measured */
+  w->predict(c, rotations, &backend, &host);
+  rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB", "high-water mark of the backend's memory, library work areas included");
+  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1", "the same over 4 B times the grid points");
+  rb_outcome_metric(o, "memory_predicted", 1e-9 * (double)backend, "GB", "told before the run");
+  if (backend) rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
+}
+
+/* Sums over pairs against the arithmetic that bounds them. */
+static void add_pair_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
+  if (!(o->pairs > 0)) return;
+  const double exponentials = 100 * o->pairs / seconds / rb_exp2_roof(b->kind), arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind);
+  if (exponentials > 0) rb_outcome_metric(o, "percent_exp2", exponentials, "%", "100 pair_rate / measured exponentials; a pair used for both its points needs one");
+  if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
+}
+
+/* Time a verified case and verify its last timed output; a run that is long enough is its own sample, and `first` its outcome. */
+static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void *state, int rotations, const rb_protocol *protocol, rb_outcome *first, rb_outcome *last,
+                         rb_timing *timing) {
+  rb_status st = RB_OK;
+  if (protocol->once > rb_long_run()) {
+    rb_timing_of_one(protocol->once, timing);
+    *last = *first;
+    first->details = NULL;
+    return RB_OK;
+  }
+  /* a timed phase that writes nothing must not be saved by the verified run's output */
+  for (int r = 0; r < rotations; r++) RB_TRY(w->poison(state, r));
+  RB_TRY(rb_measure(w, state, b, rotations, protocol, hook, s->progress, timing));
+  RB_TRY(w->verify(state, timing->last_turn, last));
+done:
+  return st;
+}
+
+rb_status rb_run_case(const rb_case_run *s, json_t **out) {
+  rb_status st = RB_OK;
+  const rb_case *c = s->c;
+  const rb_workload *w;
+  const rb_backend *b;
+  void *state = NULL;
+  json_t *before = NULL, *after = NULL;
+  rb_outcome first = {0}, last = {0};
+  rb_timing timing;
+  rb_protocol protocol = rb_protocol_of(s->preset);
+  char text[256];
+  *out = NULL;
+  RB_TRY(rb_workload_find(c->method->kind, &w));
+  RB_TRY(skip_when_absent(rb_variant_available(c->variant)));
+  RB_TRY(rb_backend_get(c->variant->backend, &b));
+  int rotations = rotations_for(c, w, b);
+  RB_TRY(fits(c, w, b, rotations));
+  rb_memory_reset_peak(b->kind);
+  rb_progress_phase(s->progress, "set up");
+  RB_TRY(w->setup(c, b, rotations, &state));
+  rb_progress_phase(s->progress, "verify");
+  RB_TRY(w->poison(state, 0));
+  RB_TRY(b->timer_start());
+  RB_TRY(w->run(state, 0));
+  RB_TRY(b->timer_stop(&protocol.once));
+  RB_TRY(b->sync());
+  size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
+  RB_TRY(w->verify(state, 0, &first));
+  if (!all_valid(&first)) {
+    *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
+    rb_case_json_outcome(*out, &first);
+    goto done;
+  }
+  before = rb_clocks_now();
+  RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
+  after = rb_clocks_now();
+  add_memory(c, w, peak, rotations, &last);
+  add_pair_roofs(b, timing.median, &last);
+  int valid = all_valid(&last);
+  *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
+  rb_case_json_outcome(*out, &last);
+  if (valid) {
+    rb_case_json_timing(*out, &timing, &last, rb_copy_roof(b->kind), rotations);
+    if (c->descriptor->counters) {
+      rb_progress_phase(s->progress, "counters");
+      rb_counters_add(*out, c, &last, w, &state, s->path, s->preset);
+    }
+  }
+  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
+  json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
+done:
+  json_decref(first.details);
+  json_decref(last.details);
+  json_decref(before);
+  json_decref(after);
+  if (state) w->teardown(state);
+  return st;
+}

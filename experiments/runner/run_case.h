@@ -1,0 +1,17 @@
+/* One case of a run: set up, poison, run, verify, measure, verify the last timed output. Times exist only for verified cases. */
+#ifndef RB_RUN_CASE_H
+#define RB_RUN_CASE_H
+
+#include "experiments/runner/progress.h"
+#include "experiments/runner/workload.h"
+
+typedef struct {
+  const rb_case *c;
+  rb_preset preset;
+  const char *path; /* of the descriptor */
+  rb_progress *progress;
+} rb_case_run;
+
+/* The case as a record holds it: valid or invalid. Anything else is a status that says why there is none. New reference. */
+rb_status rb_run_case(const rb_case_run *s, json_t **out);
+#endif

@@ -1,0 +1,202 @@
+/* The Hamiltonian flow, the objective with its gradient through the time steps, and what the flow carries along. */
+#include "solvers/landmarks/landmarks_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t rb_landmarks_value_size(const rb_landmarks *s) { return rb_dtype_size(s->options.dtype); }
+size_t rb_landmarks_sums_offset(const rb_landmarks *s) { return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256; }
+static void *at(const rb_landmarks *s, char *history, int t) { return history + (size_t)t * (size_t)s->unknowns * rb_landmarks_value_size(s); }
+
+/* ---- between host doubles and the backend's type -------------------------------------------------------- */
+
+rb_status rb_landmarks_upload(const rb_landmarks *s, const rb_backend *b, const double *host, int64_t count, void *to) {
+  rb_status st = RB_OK;
+  float *narrow = NULL;
+  if (s->options.dtype == RB_F64) return b->upload(to, host, (size_t)count * sizeof *host);
+  narrow = malloc((size_t)count * sizeof *narrow);
+  RB_CHECK(narrow, RB_ENOMEM, "host memory");
+  for (int64_t i = 0; i < count; i++) narrow[i] = (float)host[i];
+  RB_TRY(b->upload(to, narrow, (size_t)count * sizeof *narrow));
+done:
+  free(narrow);
+  return st;
+}
+rb_status rb_landmarks_download(const rb_landmarks *s, const rb_backend *b, const void *from, int64_t count, double *host) {
+  rb_status st = RB_OK;
+  float *narrow = NULL;
+  if (s->options.dtype == RB_F64) return b->download(host, from, (size_t)count * sizeof *host);
+  narrow = malloc((size_t)count * sizeof *narrow);
+  RB_CHECK(narrow, RB_ENOMEM, "host memory");
+  RB_TRY(b->download(narrow, from, (size_t)count * sizeof *narrow));
+  for (int64_t i = 0; i < count; i++) host[i] = (double)narrow[i];
+done:
+  free(narrow);
+  return st;
+}
+
+/* ---- objective and gradient ----------------------------------------------------------------------------- */
+
+/* Flow from q(0), p(0); Hp(q0, p0) stays in hp0. */
+static rb_status shoot(rb_landmarks *s) {
+  rb_status st = RB_OK;
+  for (int t = 0; t + 1 < s->options.steps; t++) {
+    void *hp = t == 0 ? s->hp0 : s->hp;
+    if (rb_gausssum_steps(s->sums)) {
+      RB_TRY(rb_gausssum_step(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), t == 0 ? hp : NULL, at(s, s->q, t + 1), at(s, s->p, t + 1)));
+      continue;
+    }
+    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
+  }
+done:
+  return st;
+}
+
+static void swap(void **a, void **b) {
+  void *t = *a;
+  *a = *b, *b = t;
+}
+
+/* alpha, beta: derivatives of the loss by q, p at a time point, from the last to the first. */
+static rb_status propagate_back(rb_landmarks *s) {
+  rb_status st = RB_OK;
+  void *alpha = s->alpha, *beta = s->beta, *fq = s->hq, *fp = s->hp;
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, alpha));
+  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, beta));
+  for (int t = s->options.steps - 2; t >= 0; t--) {
+    if (rb_gausssum_steps(s->sums)) {
+      RB_TRY(rb_gausssum_step_back(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
+      swap(&alpha, &fq), swap(&beta, &fp);
+      continue;
+    }
+    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fq, 0, NULL, 1, alpha));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fp, 0, NULL, 1, beta));
+  }
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, beta, 1, s->hp0, 0, s->gradient));
+done:
+  return st;
+}
+
+/* Everything between the momentum in p(0) and the sums and the gradient, without waiting for the device. */
+static rb_status issue(rb_landmarks *s, int with_gradient) {
+  rb_status st = RB_OK;
+  RB_TRY(shoot(s));
+  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, &s->sums_kept[0]));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->alpha));
+  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->alpha, s->alpha, &s->sums_kept[1]));
+  if (with_gradient) RB_TRY(propagate_back(s));
+done:
+  return st;
+}
+
+/* The first evaluation is issued as it is (libraries set up what they need), the second recorded, the others replayed. */
+static rb_status evaluate(rb_landmarks *s, int with_gradient) {
+  rb_status st = RB_OK;
+  void *recording = NULL;
+  if (!with_gradient || !s->backend->record_begin || s->evaluated++ == 0) return issue(s, with_gradient);
+  if (!s->recording) {
+    RB_TRY(s->backend->record_begin());
+    rb_status issued = issue(s, 1);
+    st = s->backend->record_end(&recording);
+    if (issued != RB_OK) st = issued;
+    RB_TRY(st);
+    s->recording = recording;
+    recording = NULL;
+  }
+  RB_TRY(s->backend->replay(s->recording));
+done:
+  if (recording) s->backend->drop(recording);
+  return st;
+}
+
+/* At the momentum of x; the gradient goes to g, which may be NULL. */
+rb_status rb_landmarks_objective(rb_landmarks *s, Vec x, double *value, double *kinetic, Vec g) {
+  rb_status st = RB_OK;
+  const size_t one = (size_t)s->unknowns * rb_landmarks_value_size(s);
+  if (s->vectors == s->backend)
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, NULL, 0, at(s, s->p, 0)));
+  else
+    RB_TRY(s->backend->upload(at(s, s->p, 0), rb_vec_read(x), one));
+  RB_TRY(evaluate(s, g != NULL));
+  const size_t skip = g && s->vectors != s->backend ? 0 : rb_landmarks_sums_offset(s); /* only the sums are asked for */
+  RB_TRY(s->backend->download(s->fetched + skip, (char *)s->gradient + skip, rb_landmarks_sums_offset(s) + 2 * sizeof(double) - skip));
+  const double *sums = (const double *)(s->fetched + rb_landmarks_sums_offset(s));
+  *kinetic = sums[0] / 2;
+  *value = *kinetic + s->options.lambda * sums[1];
+  if (g && s->vectors == s->backend)
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->gradient, 0, NULL, 0, rb_vec_data(g)));
+  else if (g)
+    memcpy(rb_vec_data(g), s->fetched, one);
+done:
+  return st;
+}
+
+/* Mean and greatest distance between q(t) and the target. */
+rb_status rb_landmarks_distances(rb_landmarks *s, int t, double *average, double *greatest) {
+  rb_status st = RB_OK;
+  double *q = malloc((size_t)s->unknowns * sizeof *q), *target = malloc((size_t)s->unknowns * sizeof *target);
+  *average = *greatest = 0;
+  RB_CHECK(q && target, RB_ENOMEM, "host memory");
+  RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->q, t), s->unknowns, q));
+  RB_TRY(rb_landmarks_download(s, s->backend, s->target, s->unknowns, target));
+  for (int64_t i = 0; i < s->n; i++) {
+    double r2 = 0;
+    for (int c = 0; c < s->dim; c++) r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
+    *average += sqrt(r2) / (double)s->n;
+    *greatest = fmax(*greatest, sqrt(r2));
+  }
+done:
+  free(target), free(q);
+  return st;
+}
+
+/* ---- results -------------------------------------------------------------------------------------------- */
+
+rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return rb_landmarks_download(s, s->vectors, rb_vec_read(s->best), s->unknowns, p0); }
+
+rb_status rb_landmarks_at(rb_landmarks *s, int t, double *q, double *p) {
+  rb_status st = RB_OK;
+  RB_CHECK(t >= 0 && t < s->options.steps, RB_EINVAL, "time point %d of %d", t, s->options.steps);
+  if (q) RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->q, t), s->unknowns, q));
+  if (p) RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->p, t), s->unknowns, p));
+done:
+  return st;
+}
+
+rb_status rb_landmarks_energies(rb_landmarks *s, double *h) {
+  rb_status st = RB_OK;
+  for (int t = 0; t < s->options.steps; t++) {
+    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, s->hp));
+    RB_TRY(rb_field_dot(s->field, s->unknowns, at(s, s->p, t), s->hp, &h[t]));
+    h[t] /= 2;
+  }
+done:
+  return st;
+}
+
+rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x) {
+  rb_status st = RB_OK;
+  rb_field_plan *field = NULL;
+  rb_field_desc f = {.count = nx * s->dim, .dtype = s->options.dtype};
+  void *points = NULL, *moved = NULL;
+  size_t bytes = (size_t)(nx * s->dim) * rb_landmarks_value_size(s);
+  RB_CHECK(nx >= 1, RB_EINVAL, "no points to carry along");
+  RB_TRY(rb_field_create(rb_field_variant(s->backend->kind), &f, &field));
+  RB_TRY(rb_alloc(s->backend, bytes, &points));
+  RB_TRY(rb_alloc(s->backend, bytes, &moved));
+  RB_TRY(rb_landmarks_upload(s, s->backend, x, nx * s->dim, points));
+  for (int t = 0; t + 1 < s->options.steps; t++) {
+    RB_TRY(rb_gausssum_sum(s->sums, s->options.sigma, nx, points, at(s, s->q, t), at(s, s->p, t), moved));
+    RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, NULL, 1, points));
+  }
+  RB_TRY(rb_landmarks_download(s, s->backend, points, nx * s->dim, x));
+done:
+  rb_release(s->backend, moved);
+  rb_release(s->backend, points);
+  rb_field_destroy(field);
+  return st;
+}
