@@ -23,7 +23,7 @@ hash() { # of the contents and names of the files that exist among the arguments
       gausssum) shared="$shared experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
         shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
-          experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c datasets/points.c" ;;
+          experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c experiments/runner/landmark_case.c datasets/points.c" ;;
       smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
           solvers/demons/* experiments/runner/pairs.c" ;;
       demons) parts="smooth compose force field"

@@ -1,5 +1,6 @@
 #include "experiments/runner/demons_images.h"
 
+#include "experiments/runner/linear_at.h"
 #include "solvers/demons/demons.h"
 
 #include <math.h>
@@ -27,14 +28,6 @@ rb_status rb_demons_case_pair(const rb_case *c, rb_pair *out) {
   if (strcmp(images, "antialias") == 0) return rb_pair_load(data, RB_ANTIALIAS, c->grid, out);
   if (strcmp(images, "bytes") == 0) return rb_demons_pair(data, c->grid, out);
   return RB_FAIL(RB_EINVAL, "axis images: '%s'; bytes, antialias", images);
-}
-
-rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out) {
-  const char *text = rb_case_axis(c, axis, NULL);
-  char *end = NULL;
-  *out = text ? strtod(text, &end) : fallback;
-  if (text && (end == text || *end || !isfinite(*out))) return RB_FAIL(RB_EINVAL, "axis %s: '%s' is not a number", axis, text);
-  return RB_OK;
 }
 
 /* ---- the velocity ------------------------------------------------------------------------------------- */
@@ -75,24 +68,8 @@ done:
   return st;
 }
 
-/* Place of node i of n on an axis of m nodes, voxel centre to voxel centre, clamped. */
-static double place(int64_t i, int64_t n, int64_t m) { return fmin(fmax(((double)i + 0.5) * (double)m / (double)n - 0.5, 0), (double)(m - 1)); }
-
-static float linear(const float *f, rb_grid g, const double x[3]) {
-  double sum = 0;
-  for (int corner = 0; corner < 8; corner++) {
-    double weight = 1;
-    int64_t at[3];
-    for (int a = 0; a < 3; a++) {
-      const int64_t low = (int64_t)x[a];
-      const double t = x[a] - (double)low;
-      weight *= corner >> a & 1 ? t : 1 - t;
-      at[a] = low + (corner >> a & 1) < g.n[a] ? low + (corner >> a & 1) : g.n[a] - 1;
-    }
-    sum += weight * (double)f[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]];
-  }
-  return (float)sum;
-}
+/* Place of node i of n on an axis of m nodes, voxel centre to voxel centre. */
+static double place(int64_t i, int64_t n, int64_t m) { return ((double)i + 0.5) * (double)m / (double)n - 0.5; }
 
 rb_status rb_demons_velocity_field(const char *name, rb_grid grid, float *v) {
   rb_status st = RB_OK;
@@ -104,7 +81,7 @@ rb_status rb_demons_velocity_field(const char *name, rb_grid grid, float *v) {
     double x[3];
     for (int a = 0; a < 3; a++) x[a] = place(at[a], grid.n[a], kept.grid.n[a]);
     for (int c = 0; c < 3; c++)
-      v[c * n + i] = (float)((double)linear(kept.v + c * rb_grid_points(kept.grid), kept.grid, x) * (double)grid.n[c] / (double)kept.grid.n[c]);
+      v[c * n + i] = (float)(rb_linear_at(kept.grid, kept.v + c * rb_grid_points(kept.grid), x) * (double)grid.n[c] / (double)kept.grid.n[c]);
   }
 done:
   return st;

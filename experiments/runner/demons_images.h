@@ -11,8 +11,6 @@
 rb_status rb_demons_pair(const char *name, rb_grid grid, rb_pair *out);
 /* The pair of a case: axis `images` is "bytes" (the above, the default) or "antialias" (as brunn2020's); axis `data` names it. */
 rb_status rb_demons_case_pair(const rb_case *c, rb_pair *out);
-/* The number that an axis of a case gives, strictly read; RB_EINVAL. */
-rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out);
 
 /* Velocity [3][n] in voxels of `grid`: found by 75 iterations of log-demons on the pair at 104x122x104 (52x61x52 for the phantom), brought
  * to the grid by linear interpolation. The registration is done once a process. */

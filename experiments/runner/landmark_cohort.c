@@ -2,6 +2,8 @@
 
 #include "datasets/manifest.h"
 #include "datasets/volume.h"
+#include "experiments/runner/linear_at.h"
+#include "experiments/runner/measure.h"
 #include "experiments/runner/pairs.h"
 #include "kernels/base/rng.h"
 #include "solvers/claire/claire.h"
@@ -82,23 +84,6 @@ done:
 
 /* ---- to the subjects ------------------------------------------------------------------------------------ */
 
-/* Trilinear value of f at voxel coordinates x, clamped. */
-static double linear(rb_grid g, const float *f, const double x[3]) {
-  double sum = 0;
-  for (int corner = 0; corner < 8; corner++) {
-    double weight = 1;
-    int64_t at[3];
-    for (int a = 0; a < 3; a++) {
-      const double y = fmin(fmax(x[a], 0), (double)(g.n[a] - 1));
-      const int64_t low = (int64_t)y;
-      weight *= corner >> a & 1 ? y - (double)low : 1 - (y - (double)low);
-      at[a] = low + (corner >> a & 1) < g.n[a] ? low + (corner >> a & 1) : g.n[a] - 1;
-    }
-    sum += weight * (double)f[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]];
-  }
-  return sum;
-}
-
 /* Landmarks of na01 (mm, [N][3]) in the subject, along the displacement that registers the subject to na01; [3][N]. */
 static rb_status carry(const char *subject, rb_grid native, const double spacing[3], const double *from, double *to) {
   rb_status st = RB_OK;
@@ -107,19 +92,22 @@ static rb_status carry(const char *subject, rb_grid native, const double spacing
   rb_pair pair = {0};
   rb_claire *c = NULL;
   const rb_variant *v;
-  const rb_claire_options o = rb_claire_defaults();
+  rb_claire_options o = rb_claire_defaults();
   rb_claire_result *r = calloc(1, sizeof *r);
   float *u = malloc(3 * n * sizeof *u);
   RB_CHECK(r && u, RB_ENOMEM, "host memory");
+  o.interrupted = &rb_interrupted;
   RB_TRY(rb_pair_load(subject, RB_ANTIALIAS, grid, &pair));
   RB_TRY(rb_variant_find(&rb_claire_family, "cpu-fd8-linear", &v));
   RB_TRY(rb_claire_create(v, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &c));
   RB_TRY(rb_claire_solve(c, NULL, NULL, r));
+  RB_CHECK(r->end != RB_CLAIRE_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
+  RB_CHECK(r->end == RB_CLAIRE_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it", subject);
   RB_TRY(rb_claire_displacement(c, u));
   for (int i = 0; i < N; i++) {
     double x[3];
     for (int a = 0; a < 3; a++) x[a] = (from[3 * i + a] / spacing[a] + 0.5) * GRID / (double)native.n[a] - 0.5;
-    for (int a = 0; a < 3; a++) to[a * N + i] = from[3 * i + a] + linear(grid, u + (size_t)a * n, x) * spacing[a] * (double)native.n[a] / GRID;
+    for (int a = 0; a < 3; a++) to[a * N + i] = from[3 * i + a] + rb_linear_at(grid, u + (size_t)a * n, x) * spacing[a] * (double)native.n[a] / GRID;
   }
 done:
   rb_claire_destroy(c);
@@ -212,10 +200,13 @@ static rb_status make(rb_landmark_cohort *c, int subjects) {
   c->subjects = c->registered = 0;
   for (int s = 2; s <= 16 && c->subjects < subjects; s++) {
     snprintf(name, sizeof name, "na%02d", s);
-    if (carry(name, labels.grid, labels.spacing, landmarks, c->target[c->subjects]) != RB_OK) { /* a subject that is not there */
+    st = carry(name, labels.grid, labels.spacing, landmarks, c->target[c->subjects]);
+    if (st == RB_ENOTFOUND) { /* a subject that is not there */
       rb_clear();
+      st = RB_OK;
       continue;
     }
+    RB_TRY(st);
     c->subjects++, c->registered++;
   }
   for (; c->subjects < subjects; c->subjects++) flow(c->subjects, landmarks, c->target[c->subjects]);

@@ -1,6 +1,8 @@
 #include "experiments/runner/workload.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const rb_workload *const workloads[] = {
@@ -27,6 +29,14 @@ const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallbac
   for (int i = 0; i < c->axes; i++)
     if (strcmp(c->axis[i], axis) == 0) return c->value[i];
   return fallback;
+}
+
+rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out) {
+  const char *text = rb_case_axis(c, axis, NULL);
+  char *end = NULL;
+  *out = text ? strtod(text, &end) : fallback;
+  if (text && (end == text || *end || !isfinite(*out))) return RB_FAIL(RB_EINVAL, "axis %s: '%s' is not a number", axis, text);
+  return RB_OK;
 }
 
 rb_status rb_size_parse(const char *text, rb_grid *out) {

@@ -69,6 +69,8 @@ rb_status rb_workload_find(const char *kind, const rb_workload **out);
 
 /* Value of an axis of the case, or `fallback`. */
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback);
+/* The number that an axis of the case gives, strictly read, or `fallback`; RB_EINVAL. */
+rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out);
 /* "64" or "64x48x32" -> grid. */
 rb_status rb_size_parse(const char *text, rb_grid *out);
 

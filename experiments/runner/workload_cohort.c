@@ -2,10 +2,10 @@
  * and what is reported are means over the subjects.
  *
  * Verified: for every subject the objective at the momentum found is float64's, and it fell. */
+#include "experiments/runner/landmark_case.h"
 #include "experiments/runner/landmark_cohort.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
-#include "solvers/landmarks/landmarks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,17 +20,11 @@ typedef struct {
   rb_landmarks_result *result; /* [subjects] */
 } state;
 
-static int whole_axis(const rb_case *c, const char *axis, int fallback) { return atoi(rb_case_axis(c, axis, "0")) ? atoi(rb_case_axis(c, axis, "0")) : fallback; }
+static int subjects_of(const rb_case *c) { return atoi(rb_case_axis(c, "subjects", "34")); }
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  const rb_landmarks_config *config = c->variant->ops;
-  const rb_gausssum_desc d = {.n = RB_COHORT_POINTS, .dim = 3, .dtype = config ? config->dtype : RB_F32};
-  const rb_variant *sums;
-  size_t each = 3 * RB_COHORT_POINTS * rb_dtype_size(d.dtype) * (2 * (size_t)whole_axis(c, "steps", 40) + 30);
   (void)rotations;
-  if (config && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) each += rb_gausssum_workspace(sums, &d);
-  rb_clear();
-  *backend = each * (size_t)whole_axis(c, "subjects", RB_COHORT_MOST);
+  *backend = rb_landmark_case_bytes(c, RB_COHORT_POINTS) * (size_t)subjects_of(c);
   *host = sizeof(rb_landmark_cohort) + RB_COHORT_MOST * sizeof(rb_landmarks_result) + ((size_t)256 << 20);
 }
 static size_t footprint(const rb_case *c) {
@@ -47,14 +41,7 @@ static void teardown(void *p) {
 }
 
 static rb_status create(const state *s, const rb_landmarks_config *config, int subject, rb_landmarks **out) {
-  rb_status st = RB_OK;
-  const rb_variant *v;
-  rb_landmarks_options o = s->options;
-  o.dtype = config->dtype;
-  RB_TRY(rb_variant_find(&rb_gausssum_family, config->gausssum, &v));
-  RB_TRY(rb_landmarks_create(v, &o, RB_COHORT_POINTS, 3, s->cohort->template_points, s->cohort->target[subject], out));
-done:
-  return st;
+  return rb_landmark_case_create(config, &s->options, RB_COHORT_POINTS, 3, s->cohort->template_points, s->cohort->target[subject], out);
 }
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
@@ -63,12 +50,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   (void)b, (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
-  s->options = rb_landmarks_defaults();
-  s->options.interrupted = &rb_interrupted;
-  s->options.steps = whole_axis(c, "steps", s->options.steps);
-  s->options.evaluations = whole_axis(c, "evaluations", s->options.evaluations);
-  s->options.lambda = atof(rb_case_axis(c, "lambda", "250000"));
-  const int subjects = whole_axis(c, "subjects", RB_COHORT_MOST);
+  RB_TRY(rb_landmark_case_options(c, &s->options));
+  const int subjects = subjects_of(c);
   RB_TRY(rb_landmark_cohort_make(subjects, &s->cohort));
   s->result = calloc((size_t)subjects, sizeof *s->result);
   RB_CHECK(s->result, RB_ENOMEM, "host memory");

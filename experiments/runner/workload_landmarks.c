@@ -3,13 +3,13 @@
  *
  * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; the gradient is
  * the slope of the objective, and among few points that of float64. */
+#include "experiments/runner/landmark_case.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
 
 #include "datasets/manifest.h"
 #include "datasets/points.h"
 #include "kernels/base/rng.h"
-#include "solvers/landmarks/landmarks.h"
 
 #include <limits.h>
 #include <math.h>
@@ -26,12 +26,8 @@ typedef struct {
   int pictures;
   double *momentum, *gradient, objective; /* landmarks-gradient */
   char sha256[65], file[48];
+  const char *unit; /* of coordinates and distances */
 } state;
-
-static int whole_axis(const rb_case *c, const char *axis, int fallback) {
-  const char *v = rb_case_axis(c, axis, NULL);
-  return v ? atoi(v) : fallback;
-}
 
 static const char synthetic_name[] = "synthetic-";
 static size_t points_of(const rb_case *c) {
@@ -40,18 +36,14 @@ static size_t points_of(const rb_case *c) {
   const char *data = rb_case_axis(c, "data", "mtl");
   return strncmp(data, synthetic_name, strlen(synthetic_name)) == 0 ? (size_t)atoll(data + strlen(synthetic_name)) : 1847;
 }
-/* The history of positions and momenta, the optimiser's vectors, and what the sums need besides; on the host the float64 twin of the
- * verification holds the same. */
+/* On the host: the float64 twin of the verification, and the points. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  const rb_landmarks_config *config = c->variant->ops;
-  const size_t n = points_of(c), fields = 2 * (size_t)whole_axis(c, "steps", 40) + 30;
-  const rb_gausssum_desc d = {.n = (int64_t)n, .dim = 3, .dtype = config ? config->dtype : RB_F32};
-  const rb_variant *sums;
+  const size_t n = points_of(c);
+  rb_landmarks_options o;
   (void)rotations;
-  *backend = 3 * n * rb_dtype_size(d.dtype) * fields;
-  if (config && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) *backend += rb_gausssum_workspace(sums, &d);
-  rb_clear();
-  *host = 3 * n * sizeof(double) * (20 + fields);
+  if (rb_landmark_case_options(c, &o) != RB_OK) rb_clear(); /* setup tells it; the options are usable */
+  *backend = rb_landmark_case_bytes(c, (int64_t)n);
+  *host = 3 * n * sizeof(double) * (2 * (size_t)o.steps + 50);
 }
 static size_t footprint(const rb_case *c) {
   (void)c;
@@ -90,6 +82,7 @@ static rb_status load(const char *data, state *s) {
   static const char *const files[] = {"shavg_landmarks.vtk", "shooting_target_procrustes.vtk"};
   if (strncmp(data, synthetic_name, strlen(synthetic_name)) == 0) return synthetic(data + strlen(synthetic_name), s->set);
   const int lung = strncmp(data, "lung-", 5) == 0 && data[5] >= '1' && data[5] <= '3' && data[6] == '\0', mtl = strcmp(data, "mtl") == 0;
+  if (lung) s->unit = "voxel";
   const char *set = lung ? "lung-keypoints" : "landmarks-mtl";
   RB_CHECK(lung || mtl, RB_EINVAL, "unknown landmarks '%s': mtl, lung-1 to lung-3, synthetic-N", data);
   RB_TRY(rb_manifest_load(set, &m));
@@ -109,14 +102,7 @@ done:
 }
 
 static rb_status create(const state *s, const rb_landmarks_config *config, rb_landmarks **out) {
-  rb_status st = RB_OK;
-  const rb_variant *v;
-  rb_landmarks_options o = s->options;
-  o.dtype = config->dtype;
-  RB_TRY(rb_variant_find(&rb_gausssum_family, config->gausssum, &v));
-  RB_TRY(rb_landmarks_create(v, &o, s->set[0].n, s->set[0].dim, s->set[0].x, s->set[1].x, out));
-done:
-  return st;
+  return rb_landmark_case_create(config, &s->options, s->set[0].n, s->set[0].dim, s->set[0].x, s->set[1].x, out);
 }
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
@@ -125,13 +111,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   (void)b, (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
-  s->options = rb_landmarks_defaults();
-  s->options.interrupted = &rb_interrupted;
-  s->options.steps = whole_axis(c, "steps", s->options.steps);
-  s->options.evaluations = whole_axis(c, "evaluations", s->options.evaluations);
-  s->options.lambda = atof(rb_case_axis(c, "lambda", "500000"));
-  s->options.sigma = atof(rb_case_axis(c, "sigma", "1.5"));
-  RB_CHECK(s->options.sigma > 0, RB_EINVAL, "axis sigma: '%s' is not a positive number", rb_case_axis(c, "sigma", ""));
+  s->unit = "mm";
+  RB_TRY(rb_landmark_case_options(c, &s->options));
   const char *points = rb_case_axis(c, "points", NULL);
   RB_TRY(points ? synthetic(points, s->set) : load(rb_case_axis(c, "data", "mtl"), s));
   RB_TRY(create(s, c->variant->ops, &s->solver));
@@ -158,7 +139,7 @@ static rb_status poison(void *p, int turn) {
 /* ---- where the points went ------------------------------------------------------------------------------- */
 
 enum { MOST_PATHS = 620 };
-static const double UNIT = 0.01; /* mm */
+static const double UNIT = 0.01; /* of a coordinate's */
 
 /* Coordinates a, b of every `stride`-th point, in whole units, as one text "a b a b ...": a line of a record, not thousands. */
 static json_t *flat(const double *x, int64_t n, int a, int b, int64_t stride) {
@@ -217,10 +198,10 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   /* float32 positions of 50 mm carry 4e-6 mm; distances at the end are some hundredths of a mm */
   rb_outcome_verify(o, "relative error of the objective", fabs(r->objective / objective - 1), naive ? 0.02 : 2e-3, "cpu float64 at the same momentum");
   rb_outcome_verify(o, "objective over its start", r->objective / r->table[0].objective, 1, "descent");
-  rb_outcome_metric(o, "distance_before", r->average_before, "mm", "mean distance of corresponding points");
-  rb_outcome_metric(o, "greatest_before", r->greatest_before, "mm", "greatest of them");
-  rb_outcome_metric(o, "distance_after", r->average_after, "mm", "the same at t = 1");
-  rb_outcome_metric(o, "greatest_after", r->greatest_after, "mm", "greatest of them");
+  rb_outcome_metric(o, "distance_before", r->average_before, s->unit, "mean distance of corresponding points");
+  rb_outcome_metric(o, "greatest_before", r->greatest_before, s->unit, "greatest of them");
+  rb_outcome_metric(o, "distance_after", r->average_after, s->unit, "the same at t = 1");
+  rb_outcome_metric(o, "greatest_after", r->greatest_after, s->unit, "greatest of them");
   rb_outcome_metric(o, "objective", r->objective, "1", "H + lambda sum of squared distances");
   rb_outcome_metric(o, "evaluations", r->evaluations, "1", "of objective and gradient");
   rb_outcome_metric(o, "iterations", r->iterations, "1", "of the optimiser");
