@@ -30,4 +30,4 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   return RB_OK;
 }
 
-const rb_smooth_ops rb_smooth_naive = {supports, plan, pass, NULL, destroy};
+const rb_smooth_ops rb_smooth_naive = {supports, plan, pass, NULL, destroy, 0};

@@ -53,4 +53,4 @@ static rb_status pass(rb_smooth_plan *head, const rb_smooth_kernel *k, int axis,
   return RB_OK;
 }
 
-const rb_smooth_ops rb_smooth_omp = {supports, plan, pass, NULL, destroy};
+const rb_smooth_ops rb_smooth_omp = {supports, plan, pass, NULL, destroy, 0};

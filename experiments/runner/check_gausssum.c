@@ -13,8 +13,7 @@ typedef struct {
   void *q, *p, *alpha, *beta;
 } points;
 typedef struct {
-  void *hq, *hp, *fq, *fp, *sum, *hp_alone, *hp_step;
-  void *q_next, *p_next, *a_before, *b_before; /* zeros where the variant has no fused steps */
+  void *hq, *hp, *fq, *fp, *sum, *hp_alone;
 } sums;
 static const double DT = 0.05;
 
@@ -46,7 +45,7 @@ static rb_status by(const rb_variant *v, const rb_gausssum_desc *d, double sigma
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_gausssum_plan *p = NULL;
-  void *q = NULL, *m = NULL, *alpha = NULL, *beta = NULL, *one = NULL, *two = NULL, *kept = NULL;
+  void *q = NULL, *m = NULL, *alpha = NULL, *beta = NULL, *one = NULL, *two = NULL;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_gausssum_create(v, d, &p));
   RB_TRY(rb_to_backend(b, in.q, bytes_of(d), &q));
@@ -65,43 +64,88 @@ static rb_status by(const rb_variant *v, const rb_gausssum_desc *d, double sigma
   RB_TRY(b->download(out.sum, one, bytes_of(d)));
   RB_TRY(rb_gausssum_flow(p, sigma, q, m, NULL, two)); /* Hp alone, where a variant has a shorter way */
   RB_TRY(b->download(out.hp_alone, two, bytes_of(d)));
-  memset(out.q_next, 0, bytes_of(d)), memset(out.p_next, 0, bytes_of(d)), memset(out.a_before, 0, bytes_of(d)), memset(out.b_before, 0, bytes_of(d));
-  if (rb_gausssum_steps(p)) {
-    RB_TRY(b->fill(one, 0xFF, bytes_of(d)));
-    RB_TRY(b->fill(two, 0xFF, bytes_of(d)));
-    RB_TRY(rb_poisoned(b, bytes_of(d), &kept));
-    RB_TRY(rb_gausssum_step(p, sigma, DT, q, m, kept, one, two));
-    RB_TRY(b->download(out.hp_step, kept, bytes_of(d)));
-    RB_TRY(b->download(out.q_next, one, bytes_of(d)));
-    RB_TRY(b->download(out.p_next, two, bytes_of(d)));
-    RB_TRY(rb_gausssum_step_back(p, sigma, DT, q, m, alpha, beta, one, two));
-    RB_TRY(b->download(out.a_before, one, bytes_of(d)));
-    RB_TRY(b->download(out.b_before, two, bytes_of(d)));
-  }
 done:
   rb_gausssum_destroy(p);
-  if (b) rb_release(b, kept), rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m), rb_release(b, q);
+  if (b) rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m), rb_release(b, q);
   return st;
 }
 
-static int has_steps(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops)->step != NULL; }
+static int shoots(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops)->shoot != NULL; }
 
-/* A fused step is the variant's own flow and an Euler step: equal to the rounding of one product and sum. */
-static void steps(rb_checker *c, const rb_gausssum_desc *d, points in, sums s) {
-  const void *from[] = {in.q, in.p, in.alpha, in.beta}, *rate[] = {s.hp, s.hq, s.fq, s.fp}, *to[] = {s.q_next, s.p_next, s.a_before, s.b_before};
-  static const char *const names[] = {"q", "p", "alpha", "beta"};
-  int64_t m = d->n * d->dim;
-  rb_check_value(c, rb_check_distance(d->dtype, s.hp_step, s.hp, m), 0, "a step's Hp is the flow's, n %lld dim %d", (long long)d->n, d->dim);
-  for (int k = 0; k < 4; k++) {
-    double worst = 0, largest = 0;
-    for (int64_t i = 0; i < m; i++) {
-      double want = rb_check_at(d->dtype, from[k], i) + (k == 1 ? -DT : DT) * rb_check_at(d->dtype, rate[k], i);
-      double off = fabs(rb_check_at(d->dtype, to[k], i) - want);
-      if (worst == worst && !(off <= worst)) worst = off; /* a NaN stays */
-      largest = fmax(largest, fabs(want));
-    }
-    rb_check_value(c, worst, 4 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * largest, "fused step of %s, n %lld dim %d", names[k], (long long)d->n, d->dim);
+/* ---- whole flows -------------------------------------------------------------------------------------- */
+
+enum { MOST_STEPS = 5 };
+
+/* history: q, then p, [steps][dim][n] each, the first of both given; then hp0, alpha0, beta0. */
+static rb_status flow_at_once(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, int steps, char *history) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  const size_t one = bytes_of(d), of_q = (size_t)steps * one;
+  rb_gausssum_plan *p = NULL;
+  char *at = NULL;
+  void *alpha = NULL, *beta = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_gausssum_create(v, d, &p));
+  RB_TRY(rb_poisoned(b, 2 * of_q + 3 * one, (void **)&at));
+  RB_TRY(b->upload(at, in.q, one));
+  RB_TRY(b->upload(at + of_q, in.p, one));
+  RB_TRY(rb_to_backend(b, in.alpha, one, &alpha));
+  RB_TRY(rb_to_backend(b, in.beta, one, &beta));
+  for (int again = 0; again < 2; again++) { /* a plan serves more than once */
+    RB_TRY(rb_gausssum_shoot(p, sigma, DT, steps, at, at + of_q, at + 2 * of_q));
+    RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, steps, at, at + of_q, alpha, beta, at + 2 * of_q + one, at + 2 * of_q + 2 * one));
   }
+  RB_TRY(b->download(history, at, 2 * of_q + 3 * one));
+done:
+  rb_gausssum_destroy(p);
+  if (b) rb_release(b, beta), rb_release(b, alpha), rb_release(b, at);
+  return st;
+}
+
+/* worst: largest |got - (from + dt rate)|, which a NaN keeps; largest: of the values wanted, at least as before. */
+static void euler(const rb_gausssum_desc *d, const void *from, double dt, const void *rate, const void *got, double *worst, double *largest) {
+  for (int64_t i = 0; i < d->n * d->dim; i++) {
+    double want = rb_check_at(d->dtype, from, i) + dt * rb_check_at(d->dtype, rate, i), off = fabs(rb_check_at(d->dtype, got, i) - want);
+    if (*worst == *worst && !(off <= *worst)) *worst = off;
+    *largest = fmax(*largest, fabs(want));
+  }
+}
+
+/* A flow at once is the variant's own sums and Euler steps, each to the rounding of one product and sum; what is carried back along
+ * it piles up the roundings of all its steps. */
+static void against_steps(rb_checker *c, const rb_gausssum_desc *d, double sigma, points in, int steps) {
+  const size_t one = bytes_of(d), of_q = (size_t)steps * one;
+  const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  char *history = malloc(2 * of_q + 3 * one), *hp0 = history + 2 * of_q;
+  sums s = room(d);
+  points now = {NULL, NULL, malloc(one), malloc(one)};
+  double worst[2] = {0, 0}, largest[2] = {0, 0}, back[2] = {0, 0}, most[2] = {0, 0};
+  memcpy(now.alpha, in.alpha, one), memcpy(now.beta, in.beta, one);
+  if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, steps, history), "flow at once")) goto done;
+  for (int t = steps - 2; t >= 0; t--) {
+    char *q = history + (size_t)t * one, *p = q + of_q;
+    now.q = q, now.p = p;
+    if (!rb_check_status(c, by(c->variant, d, sigma, now, s), "sums")) goto done;
+    euler(d, q, DT, s.hp, q + one, &worst[0], &largest[0]);
+    euler(d, p, -DT, s.hq, p + one, &worst[1], &largest[1]);
+    for (int64_t i = 0; i < d->n * d->dim; i++) {
+      rb_check_set(d->dtype, now.alpha, i, rb_check_at(d->dtype, now.alpha, i) + DT * rb_check_at(d->dtype, s.fq, i));
+      rb_check_set(d->dtype, now.beta, i, rb_check_at(d->dtype, now.beta, i) + DT * rb_check_at(d->dtype, s.fp, i));
+    }
+    for (int k = 0; k < 2 && t > 0; k++) euler(d, k ? now.beta : now.alpha, 0, s.fq, k ? now.beta : now.alpha, &back[k], &most[k]);
+  }
+  rb_check_value(c, rb_check_distance(d->dtype, hp0, s.hp, d->n * d->dim), 0, "a flow's first Hp, n %lld dim %d", (long long)d->n, d->dim);
+  euler(d, now.alpha, 0, s.fq, hp0 + one, &back[0], &most[0]);
+  euler(d, now.beta, 0, s.fp, hp0 + 2 * one, &back[1], &most[1]);
+  for (int k = 0; k < 2; k++) {
+    rb_check_value(c, worst[k], 4 * eps * largest[k], "flow at once, %s, %d time points, n %lld dim %d", k ? "p" : "q", steps, (long long)d->n, d->dim);
+    /* a difference of one rounding in alpha or beta grows by dt times the products' slopes, far below 100, at every step before */
+    rb_check_value(c, back[k], 100 * steps * eps * fmax(most[0], most[1]), "carried back at once, %s, %d time points, n %lld dim %d", k ? "beta" : "alpha", steps, (long long)d->n,
+                   d->dim);
+  }
+done:
+  free(now.beta), free(now.alpha), free(history);
+  drop_sums(s);
 }
 
 static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
@@ -117,7 +161,7 @@ static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigm
     for (int k = 0; k < 6; k++)
       rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), rb_gausssum_tolerance(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
                      (long long)d->n, d->dim, sigma, rb_dtype_name(d->dtype));
-    if (has_steps(c->variant)) steps(c, d, in, mine);
+    for (int t = 2; t <= MOST_STEPS && shoots(c->variant); t += 1 + (d->n > 300)) against_steps(c, d, sigma, in, t);
   }
   drop_sums(oracle), drop_sums(mine), drop_points(in);
 }
@@ -193,7 +237,7 @@ static int supported(const rb_variant *v, const rb_gausssum_desc *d) {
 }
 
 void rb_check_gausssum(rb_checker *c) {
-  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000}, large[] = {6001, 16400}; /* where cuda/tiled takes other kernels */
+  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000}, large[] = {2048, 6001}; /* where cuda/tiled takes other shapes */
   for (int t = RB_F32; t <= RB_F64; t++)
     for (int dim = 2; dim <= 3; dim++) {
       for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
@@ -204,10 +248,9 @@ void rb_check_gausssum(rb_checker *c) {
       }
       for (size_t k = 0; k < sizeof large / sizeof *large && c->variant->backend == RB_CUDA; k++) {
         rb_gausssum_desc d = {.n = large[k], .dim = dim, .dtype = (rb_dtype)t};
-        if (large[k] > 10000 && (dim == 2 || !has_steps(c->variant))) continue; /* the serial oracle takes 20 s */
         if (supported(c->variant, &d)) against_oracle(c, &d, 0.7);
       }
-      if (c->variant->backend == RB_CUDA && has_steps(c->variant) && t == RB_F32 && dim == 3) rows_of_many(c, 100003); /* its largest tiles */
+      if (c->variant->backend == RB_CUDA && shoots(c->variant) && t == RB_F32 && dim == 3) rows_of_many(c, 70001), rows_of_many(c, 150001); /* larger tiles */
       rb_gausssum_desc d = {.n = 97, .dim = dim, .dtype = (rb_dtype)t};
       if (!supported(c->variant, &d)) continue;
       conservation(c, &d, 1.2);

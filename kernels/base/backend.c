@@ -116,3 +116,13 @@ void rb_memory_note(rb_backend_kind kind, int64_t bytes) {
   live[kind] = (size_t)((int64_t)live[kind] + bytes);
   if (live[kind] > peak[kind]) peak[kind] = live[kind];
 }
+
+void rb_copy_parallel(void *to, const void *from, size_t bytes) {
+  enum { PIECE = 256 << 10 };
+  const int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
+#pragma omp parallel for schedule(static) if (pieces > 1)
+  for (int64_t i = 0; i < pieces; i++) {
+    const size_t at = (size_t)i * PIECE, left = bytes - at;
+    memcpy((char *)to + at, (const char *)from + at, left < PIECE ? left : PIECE);
+  }
+}

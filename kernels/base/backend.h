@@ -55,6 +55,9 @@ rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out);
 /* Accepts NULL. A damaged guard band is reported by rb_guard_violations(). */
 void rb_release(const rb_backend *b, void *p);
 
+/* memcpy by all cores. */
+void rb_copy_parallel(void *to, const void *from, size_t bytes);
+
 size_t rb_memory_live(rb_backend_kind kind);
 size_t rb_memory_peak(rb_backend_kind kind);
 void rb_memory_reset_peak(rb_backend_kind kind);

@@ -51,17 +51,21 @@ rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const v
   rb_status st = check_sigma(sigma);
   return st != RB_OK ? st : ops_of(p)->sum(p, sigma, nx, x, q, m, out);
 }
-int rb_gausssum_steps(const rb_gausssum_plan *p) { return ops_of(p)->step && ops_of(p)->step_back; }
-rb_status rb_gausssum_step(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next) {
+int rb_gausssum_shoots(const rb_gausssum_plan *p) { return ops_of(p)->shoot && ops_of(p)->shoot_back; }
+static rb_status check_steps(const rb_gausssum_plan *p, double sigma, int steps) {
   rb_status st = check_sigma(sigma);
-  if (st == RB_OK && !rb_gausssum_steps(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no fused steps", p->variant->name);
-  return st != RB_OK ? st : ops_of(p)->step(p, sigma, dt, q, m, hp, q_next, m_next);
+  if (st == RB_OK && !rb_gausssum_shoots(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no flow at once", p->variant->name);
+  if (st == RB_OK && steps < 2) st = RB_FAIL(RB_EINVAL, "%d time points; at least 2", steps);
+  return st;
 }
-rb_status rb_gausssum_step_back(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta,
-                                void *alpha_before, void *beta_before) {
-  rb_status st = check_sigma(sigma);
-  if (st == RB_OK && !rb_gausssum_steps(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no fused steps", p->variant->name);
-  return st != RB_OK ? st : ops_of(p)->step_back(p, sigma, dt, q, m, alpha, beta, alpha_before, beta_before);
+rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, void *q, void *m, void *hp0) {
+  rb_status st = check_steps(p, sigma, steps);
+  return st != RB_OK ? st : ops_of(p)->shoot(p, sigma, dt, steps, q, m, hp0);
+}
+rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
+                                 void *alpha0, void *beta0) {
+  rb_status st = check_steps(p, sigma, steps);
+  return st != RB_OK ? st : ops_of(p)->shoot_back(p, sigma, dt, steps, q, m, alpha, beta, alpha0, beta0);
 }
 void rb_gausssum_destroy(rb_gausssum_plan *p) {
   if (p) ops_of(p)->destroy(p);

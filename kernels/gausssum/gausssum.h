@@ -43,9 +43,9 @@ typedef struct {
   rb_status (*flow)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp);
   rb_status (*backward)(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
   rb_status (*sum)(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
-  rb_status (*step)(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next); /* may be NULL */
-  rb_status (*step_back)(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta, void *alpha_before,
-                         void *beta_before); /* may be NULL */
+  rb_status (*shoot)(rb_gausssum_plan *p, double sigma, double dt, int steps, void *q, void *m, void *hp0); /* may be NULL */
+  rb_status (*shoot_back)(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
+                          void *alpha0, void *beta0); /* may be NULL */
   void (*destroy)(rb_gausssum_plan *p);
   size_t (*workspace)(const rb_gausssum_desc *desc); /* bytes that plan takes on the backend; NULL: none to speak of */
 } rb_gausssum_ops;
@@ -56,12 +56,13 @@ rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, con
 rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp);
 /* x [dim][nx] -> out [dim][nx]. */
 rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out);
-/* One explicit Euler step in one pass, for variants that have it (rb_gausssum_steps): q_next = q + dt Hp, m_next = m - dt Hq; hp may be NULL.
- * Back: alpha_before = alpha + dt fq, beta_before = beta + dt fp. Targets must not be what is read. */
-int rb_gausssum_steps(const rb_gausssum_plan *p);
-rb_status rb_gausssum_step(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next);
-rb_status rb_gausssum_step_back(rb_gausssum_plan *p, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta,
-                                void *alpha_before, void *beta_before);
+/* A whole flow of explicit Euler steps at once, for variants that have it (rb_gausssum_shoots); steps counts time points, at least 2.
+ * q, m: [steps][dim][n], the first of each given: q + dt Hp, m - dt Hq fill the others; hp0 [dim][n], which may be NULL, gets Hp of the first.
+ * Back along it: alpha, beta at the last time point -> alpha0, beta0 at the first by alpha + dt fq, beta + dt fp; four arrays, none twice. */
+int rb_gausssum_shoots(const rb_gausssum_plan *p);
+rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, void *q, void *m, void *hp0);
+rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
+                                 void *alpha0, void *beta0);
 void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 
 /* The oracle's row i, for spot checks among many points: Hq_i, Hp_i, or with alpha and beta fq_i, fp_i. Arrays on the host, in desc->dtype. */

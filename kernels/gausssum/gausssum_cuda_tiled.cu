@@ -1,10 +1,9 @@
 /* cuda/tiled of gausssum (ours). Two kernels:
  *
- * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block of 16 warps splits the points among
- *        its warps, so that some thousand points fill the GPU; these pass through shared
- *        memory, copied ahead asynchronously. Sums of a lane, then of a warp by halving (each exchange moves half of what is left),
- *        then of the warps in their order. One launch, the Euler step in its end; launches overlap their ends and starts where
- *        the GPU can (compute capability 9.0).
+ * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block's 12 warps split the points among
+ *        them, so that some thousand points fill the GPU. Sums of a lane, then of a warp by halving (each exchange moves half of
+ *        what is left), then of the warps in their order; the Euler step in the end. A whole flow is one cooperative launch:
+ *        blocks meet after every step at flags in memory, which costs less than another launch.
  * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
  *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
  *        sums by tile go to memory and are added there in float64.
@@ -12,17 +11,18 @@
  * Both add in a fixed order: results repeat bit by bit. */
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
-#include <cuda_pipeline.h>
 #include <stdlib.h>
 
-enum { ROWS = 4, WARP = 32, ROWS_THREADS = 512, ROWS_WARPS = ROWS_THREADS / WARP, CHUNK = 512, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { WARP = 32, ROWS_THREADS = 384, ROWS_WARPS = ROWS_THREADS / WARP, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
 
 typedef struct {
   rb_gausssum_plan head;
-  int processors, overtakes; /* overtakes: the GPU starts a launch while the one before it ends */
-  int tile;       /* points of a tile: 256, 512, 1024; 0: `rows` */
+  int processors;
+  int tile;        /* points of a tile: 256, 512, 1024; 0: `rows` */
   int tiles;
-  float *partial; /* [tiles][2 dim][n] */
+  float *partial;  /* [tiles][2 dim][n] */
+  float *spare;    /* [2][dim][n]: alpha and beta on their way back */
+  unsigned *flags; /* [2][processors]: steps that a block has made, forward and back */
 } tiled_plan;
 
 /* Points that a thread of `tiles` holds: what its registers allow. */
@@ -40,29 +40,33 @@ static rb_status supports(const rb_gausssum_desc *d) {
 }
 static void destroy(rb_gausssum_plan *head) {
   tiled_plan *p = (tiled_plan *)head;
-  rb_release(head->backend, p->partial);
+  void *arrays[] = {p->partial, p->spare, p->flags};
+  for (int i = 0; i < 3; i++) rb_release(head->backend, arrays[i]);
   free(p);
 }
-/* Tiles as large as leave a few blocks a multiprocessor; memory grows with n^2 / tile. 0: none, `rows`. */
-static int tile_for(int64_t n) { return n < SPLIT_COLUMNS ? 0 : n < 16384 ? 256 : n < 100000 ? 512 : 1024; }
-static size_t workspace(const rb_gausssum_desc *d) {
+/* Many tiles, so that the last ones to end leave little of the GPU idle; memory grows with n^2 / tile. 0: none, `rows`. */
+static int tile_for(int64_t n) { return n < SPLIT_COLUMNS ? 0 : n < 65536 ? 256 : n < 150000 ? 512 : 1024; }
+static size_t points_bytes(const rb_gausssum_desc *d) { return 2 * (size_t)d->dim * (size_t)d->n * sizeof(float); }
+static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
-  return tile ? (size_t)rb_blocks(d->n, tile) * 2 * (size_t)d->dim * (size_t)d->n * sizeof(float) : 0;
+  return tile ? (size_t)rb_blocks(d->n, tile) * points_bytes(d) : 0;
 }
+static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + points_bytes(d); }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
-  int device = 0, major = 0;
+  int device = 0;
   tiled_plan *p = (tiled_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
-  RB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  p->overtakes = major >= 9;
+  RB_TRY(rb_alloc(backend, points_bytes(d), (void **)&p->spare));
+  RB_TRY(rb_alloc(backend, 2 * (size_t)p->processors * sizeof *p->flags, (void **)&p->flags));
+  RB_TRY(backend->fill(p->flags, 0, 2 * (size_t)p->processors * sizeof *p->flags));
   p->tile = tile_for(d->n);
   if (p->tile) {
     p->tiles = (int)rb_blocks(d->n, p->tile);
-    RB_TRY(rb_alloc(backend, workspace(d), (void **)&p->partial));
+    RB_TRY(rb_alloc(backend, partial_bytes(d), (void **)&p->partial));
   }
   *out = &p->head;
   return RB_OK;
@@ -74,7 +78,7 @@ done:
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
 /* Sums over the warp of COUNT values a lane. Every exchange keeps the half of the values that the lane's next bit names; what is
- * odd is summed whole. Value v ends in lanes whose bits say so: place[] tells a lane which values it holds. */
+ * odd is summed whole. Value v ends in lanes whose bits say so. */
 template <int COUNT, int OFFSET>
 struct halving {
   static __device__ __forceinline__ void run(float *v, int lane, int first, float *out) {
@@ -105,102 +109,121 @@ struct halving<COUNT, 0> {
     for (int i = 0; i < COUNT; i++) out[first + i] = v[i];
   }
 };
-
-/* Buffers of CHUNK columns in shared memory: the next ones are on their way while one is worked on. 48 KiB for any op in 3D. */
-template <class OP>
-struct buffers {
-  enum { COUNT = OP::IN > 6 ? 2 : 4, BYTES = COUNT * OP::IN * CHUNK * (int)sizeof(float) };
+/* Values that `halving` takes for `count`: zeros are added until most halvings come out even. */
+template <int COUNT>
+struct halved {
+  enum { ROOM = COUNT > 24 ? (COUNT + 15) / 16 * 16 : (COUNT + 7) / 8 * 8 };
 };
-/* Columns start .. start + CHUNK - 1 into buffer[IN][CHUNK], zeros beyond the last; asynchronously, one batch. */
-template <int D, int IN>
-static __device__ __forceinline__ void fetch_columns(float *buffer, const point_arrays &points, int n, int start) {
-  for (int c = threadIdx.x; c < CHUNK && start < n; c += ROWS_THREADS) {
-    const int i = start + c, beyond = i < n ? 0 : (int)sizeof(float);
+
+/* One evaluation of an op's sums, or the time steps of a whole flow: what is read, what becomes of the sums, and how both move
+ * on from step to step. */
+struct march {
+  int steps;
+  int64_t stride;            /* floats from one step's q and p to the next's */
+  point_arrays rows, points; /* points: what is summed over */
+  row_end end;
+  float *other_first, *other_second; /* backward: alpha and beta go to and fro between end.to_* and these */
+};
+template <class OP>
+static __device__ __forceinline__ void next_step(march &m) {
 #pragma unroll
-    for (int v = 0; v < IN; v++)
-      __pipeline_memcpy_async(buffer + v * CHUNK + c, points.array[v / D] + (size_t)(v % D) * n + (beyond ? 0 : i), sizeof(float), beyond);
+  for (int a = 0; a < 2; a++) m.rows.array[a] += m.stride, m.points.array[a] += m.stride;
+  if (OP::BACKWARD) {
+    float *first = m.end.to_first, *second = m.end.to_second;
+    m.rows.array[2] = m.points.array[2] = m.end.from_first = first;
+    m.rows.array[3] = m.points.array[3] = m.end.from_second = second;
+    m.end.to_first = m.other_first, m.end.to_second = m.other_second;
+    m.other_first = first, m.other_second = second;
+  } else {
+    m.end.second = NULL;
+    m.end.from_first += m.stride, m.end.from_second += m.stride, m.end.to_first += m.stride, m.end.to_second += m.stride;
   }
-  __pipeline_commit();
 }
 
-/* A launch may overtake the end of the one before it: nothing is read before that has ended. */
-static __device__ __forceinline__ void wait_for_previous_launch() {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. */
-template <int D, class OP>
-static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
-                                                           row_end end) {
-  enum { BUFFERS = buffers<OP>::COUNT };
-  extern __shared__ float columns[]; /* [BUFFERS][IN][CHUNK] */
-  __shared__ float part[ROWS_WARPS][ROWS * OP::OUT];
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
-  const int first = (blockIdx.x * groups + group) * ROWS, chunks = (n + CHUNK - 1) / CHUNK;
-  wait_for_previous_launch();
-#pragma unroll
-  for (int s = 0; s < BUFFERS - 1; s++) fetch_columns<D, OP::IN>(columns + s * OP::IN * CHUNK, points, n, s * CHUNK);
-  float a[ROWS][OP::IN], sum[ROWS][OP::OUT] = {};
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) load_point<D>(row_points, rows_n, first + r, a[r]);
-  for (int chunk = 0; chunk < chunks; chunk++) {
-    __pipeline_wait_prior(BUFFERS - 2);
-    __syncthreads(); /* this chunk is there for all, and all have done with the one that makes room */
-    const int next = chunk + BUFFERS - 1;
-    fetch_columns<D, OP::IN>(columns + next % BUFFERS * OP::IN * CHUNK, points, n, next * CHUNK);
-    const float *buffer = columns + chunk % BUFFERS * OP::IN * CHUNK;
-    const int left = n - chunk * CHUNK, count = left < CHUNK ? (left + WARP - 1) / WARP * WARP : CHUNK;
-#pragma unroll 2
-    for (int c = split * WARP + lane; c < count; c += splits * WARP) {
-      float b[OP::IN];
-#pragma unroll
-      for (int v = 0; v < OP::IN; v++) b[v] = buffer[v * CHUNK + c];
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
-    }
-  }
-  __pipeline_wait_prior(0);
-  halving<ROWS * OP::OUT, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
+/* All blocks of a cooperative launch meet: each raises its own flag and waits for the others'. What was written before is seen
+ * after. */
+static __device__ __forceinline__ void meet(unsigned *flags, unsigned goal) {
   __syncthreads();
-  for (int v = threadIdx.x; v < groups * ROWS * OP::OUT; v += ROWS_THREADS) {
-    const int g = v / (ROWS * OP::OUT), in_group = v % (ROWS * OP::OUT);
-    const int row = (blockIdx.x * groups + g) * ROWS + in_group / OP::OUT;
-    float total = 0;
-    for (int s = 0; s < splits; s++) total += part[s * groups + g][in_group];
-    if (row < rows_n) finish_row<D>(end, rows_n, row, in_group % OP::OUT, total);
+  if (threadIdx.x == 0) asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flags + blockIdx.x), "r"(goal) : "memory");
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += ROWS_THREADS) {
+    unsigned seen;
+    do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flags + b) : "memory");
+    while ((int)(seen - goal) < 0);
+  }
+  __syncthreads();
+}
+
+/* A block takes groups * ROWS rows at a time; warp w: rows of group w % groups, columns of split w / groups. */
+template <int D, class OP, int ROWS>
+static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, int n, march m, unsigned *flags) {
+  enum { VALUES = ROWS * OP::OUT, ROOM = halved<VALUES>::ROOM };
+  __shared__ float part[ROWS_WARPS][ROOM];
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
+  unsigned goal = m.steps > 1 ? flags[blockIdx.x] : 0;
+  for (int step = 0;; step++) {
+    for (int block = blockIdx.x; block * groups * ROWS < rows_n; block += gridDim.x) {
+      const int first = (block * groups + group) * ROWS;
+      float a[ROWS][OP::IN], sum[(ROOM + OP::OUT - 1) / OP::OUT][OP::OUT] = {}; /* the values, then zeros */
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) load_point<D>(m.rows, rows_n, first + r, a[r]);
+#pragma unroll 1
+      for (int c = split * WARP + lane; c - lane < n; c += splits * WARP) {
+        float b[OP::IN];
+        load_point<D>(m.points, n, c, b);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
+      }
+      halving<ROOM, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
+      __syncthreads();
+      for (int v = threadIdx.x; v < groups * VALUES; v += ROWS_THREADS) {
+        const int g = v / VALUES, in_group = v % VALUES, row = (block * groups + g) * ROWS + in_group / OP::OUT;
+        float total = 0;
+        for (int s = 0; s < splits; s++) total += part[s * groups + g][in_group];
+        if (row < rows_n) finish_row<D>(m.end, rows_n, row, in_group % OP::OUT, total);
+      }
+      __syncthreads(); /* part is free again */
+    }
+    if (step == m.steps - 1) break;
+    next_step<OP>(m);
+    meet(flags, ++goal);
   }
 }
 
-/* Groups a block: what a multiprocessor's share takes, a block's start and end counting as some 40 thousand pairs. */
-static int groups_for(int rows_n, int64_t n, int processors) {
-  int best = 1;
+/* Rows a warp holds and groups a block has: what a multiprocessor's share takes is least, a round's start and end counting as some
+ * 40 thousand pairs. */
+typedef struct {
+  int rows, groups;
+  unsigned blocks;
+} rows_shape;
+static rows_shape shape_for(int rows_n, int64_t n, int processors) {
+  static const int rows[] = {4, 7}, groups[] = {1, 2, 3, 4, 6, 12};
+  rows_shape best = {};
   int64_t least = INT64_MAX;
-  for (int groups = 1; groups <= ROWS_WARPS; groups *= 2) {
-    const int64_t blocks = rb_blocks(rows_n, ROWS * groups), share = (blocks + processors - 1) / processors * (groups * ROWS * n + 40000);
-    if (share < least) least = share, best = groups;
-  }
+  for (int r = 0; r < 2; r++)
+    for (int g = 0; g < 6; g++) {
+      const int64_t blocks = rb_blocks(rows_n, rows[r] * groups[g]);
+      const int64_t share = (blocks + processors - 1) / processors * (groups[g] * rows[r] * n + 40000);
+      if (share < least) least = share, best = (rows_shape){rows[r], groups[g], (unsigned)blocks};
+    }
   return best;
 }
 
+/* Several steps in one cooperative launch: a block a multiprocessor, flags for them. */
 template <int D, class OP>
-static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, point_arrays row_points, point_arrays points, row_end end) {
+static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, march m) {
   rb_status st = RB_OK;
-  const int n = (int)p->head.desc.n, groups = groups_for(rows_n, n, p->processors);
-  const int shared = buffers<OP>::BYTES;
-  cudaFuncAttributes code = {};
-  cudaLaunchAttribute overtake = {};
+  const int n = (int)p->head.desc.n;
+  const rows_shape shape = shape_for(rows_n, n, p->processors);
+  const unsigned processors = (unsigned)p->processors;
+  cudaLaunchAttribute together = {};
   cudaLaunchConfig_t how = {};
-  RB_CUDA_TRY(cudaFuncSetAttribute(rows<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  overtake.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overtake.val.programmaticStreamSerializationAllowed = 1;
-  how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = (size_t)shared, how.stream = rb_cuda_stream();
-  /* code for a GPU before 9.0 does not wait for the launch before it, so none may overtake */
-  RB_CUDA_TRY(cudaFuncGetAttributes(&code, rows<D, OP>));
-  how.attrs = &overtake, how.numAttrs = p->overtakes && code.ptxVersion >= 90 ? 1 : 0;
-  RB_CUDA_TRY(cudaLaunchKernelEx(&how, rows<D, OP>, k, groups, rows_n, row_points, n, points, end));
+  together.id = cudaLaunchAttributeCooperative;
+  together.val.cooperative = 1;
+  how.gridDim = m.steps > 1 && shape.blocks > processors ? processors : shape.blocks;
+  how.blockDim = ROWS_THREADS, how.stream = rb_cuda_stream();
+  how.attrs = &together, how.numAttrs = m.steps > 1;
+  unsigned *flags = p->flags + (OP::BACKWARD ? processors : 0);
+  RB_CUDA_TRY(cudaLaunchKernelEx(&how, shape.rows == 7 ? rows<D, OP, 7> : rows<D, OP, 4>, k, shape.groups, rows_n, n, m, flags));
 done:
   return st;
 }
@@ -290,47 +313,63 @@ done:
   return st;
 }
 
-template <int D, class OP>
-static rb_status launch(const tiled_plan *p, double sigma, point_arrays points, row_end end) {
-  const kernel_width k = width_of(sigma);
-  switch (p->tile) {
-    case 0: return launch_rows<D, OP>(p, k, (int)p->head.desc.n, points, points, end);
-    case 256: return launch_tiles<D, OP, 256>(p, k, points, end);
-    case 512: return launch_tiles<D, OP, 512>(p, k, points, end);
-    default: return launch_tiles<D, OP, 1024>(p, k, points, end);
-  }
-}
-
 /* ---- ops ------------------------------------------------------------------------------------------------- */
 
+template <int D, class OP>
+static rb_status launch(const tiled_plan *p, double sigma, march m) {
+  rb_status st = RB_OK;
+  const kernel_width k = width_of(sigma);
+  if (!p->tile) return launch_rows<D, OP>(p, k, (int)p->head.desc.n, m);
+  for (int step = 0; step < m.steps; step++) {
+    if (step > 0) next_step<OP>(m);
+    switch (p->tile) {
+      case 256: RB_TRY((launch_tiles<D, OP, 256>(p, k, m.points, m.end))); break;
+      case 512: RB_TRY((launch_tiles<D, OP, 512>(p, k, m.points, m.end))); break;
+      default: RB_TRY((launch_tiles<D, OP, 1024>(p, k, m.points, m.end)));
+    }
+  }
+done:
+  return st;
+}
 #define BY_DIMENSION(p, op, ...) ((p)->head.desc.dim == 2 ? launch<2, op<2> >(p, __VA_ARGS__) : launch<3, op<3> >(p, __VA_ARGS__))
 
+static march march_of(int steps, int64_t stride, point_arrays points, row_end end) {
+  march m = {steps, stride, points, points, end, NULL, NULL};
+  return m;
+}
 static rb_status flow(rb_gausssum_plan *head, double sigma, const void *q, const void *m, void *hq, void *hp) {
   const tiled_plan *p = (const tiled_plan *)head;
   const point_arrays in = point_arrays_of(q, m, NULL, NULL);
-  if (!hq) return BY_DIMENSION(p, vector_sum, sigma, in, end_sum(hp));
-  return BY_DIMENSION(p, hamiltonian_flow, sigma, in, end_flow(sigma, hq, hp));
+  if (!hq) return BY_DIMENSION(p, vector_sum, sigma, march_of(1, 0, in, end_sum(hp)));
+  return BY_DIMENSION(p, hamiltonian_flow, sigma, march_of(1, 0, in, end_flow(sigma, hq, hp)));
 }
 static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
   const tiled_plan *p = (const tiled_plan *)head;
-  return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp));
+  return BY_DIMENSION(p, backward_products, sigma, march_of(1, 0, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp)));
 }
-static rb_status step(rb_gausssum_plan *head, double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next) {
+static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int steps, void *q, void *m, void *hp0) {
   const tiled_plan *p = (const tiled_plan *)head;
-  return BY_DIMENSION(p, hamiltonian_flow, sigma, point_arrays_of(q, m, NULL, NULL), end_step(sigma, dt, q, m, hp, q_next, m_next));
+  const int64_t one = head->desc.dim * head->desc.n;
+  const row_end end = end_step(sigma, dt, q, m, hp0, (float *)q + one, (float *)m + one);
+  return BY_DIMENSION(p, hamiltonian_flow, sigma, march_of(steps - 1, one, point_arrays_of(q, m, NULL, NULL), end));
 }
-static rb_status step_back(rb_gausssum_plan *head, double sigma, double dt, const void *q, const void *m, const void *alpha, const void *beta,
-                           void *alpha_before, void *beta_before) {
+static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
+                            void *alpha0, void *beta0) {
   const tiled_plan *p = (const tiled_plan *)head;
-  return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_step_back(sigma, dt, alpha, beta, alpha_before, beta_before));
+  const int64_t one = head->desc.dim * head->desc.n, from = (steps - 2) * one;
+  const point_arrays in = point_arrays_of((const float *)q + from, (const float *)m + from, alpha, beta);
+  float *to[2][2] = {{(float *)alpha0, (float *)beta0}, {p->spare, p->spare + one}};
+  const int first = steps % 2; /* the last of steps - 1 goes to alpha0 and beta0 */
+  march back = march_of(steps - 1, -one, in, end_step_back(sigma, dt, alpha, beta, to[first][0], to[first][1]));
+  back.other_first = to[!first][0], back.other_second = to[!first][1];
+  return BY_DIMENSION(p, backward_products, sigma, back);
 }
 /* The points x stand where the op reads q; it reads nothing else of a row. */
 static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
   const tiled_plan *p = (const tiled_plan *)head;
-  const point_arrays to = point_arrays_of(x, x, NULL, NULL), from = point_arrays_of(q, m, NULL, NULL);
-  const kernel_width k = width_of(sigma);
-  return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p, k, (int)nx, to, from, end_sum(out))
-                             : launch_rows<3, vector_sum<3> >(p, k, (int)nx, to, from, end_sum(out));
+  march once = march_of(1, 0, point_arrays_of(q, m, NULL, NULL), end_sum(out));
+  once.rows = point_arrays_of(x, x, NULL, NULL);
+  return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p, width_of(sigma), (int)nx, once) : launch_rows<3, vector_sum<3> >(p, width_of(sigma), (int)nx, once);
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, step, step_back, destroy, workspace};
+extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, shoot, shoot_back, destroy, workspace};

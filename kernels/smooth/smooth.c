@@ -17,6 +17,11 @@ const rb_family rb_smooth_family = {
 static const rb_smooth_ops *ops_of(const rb_smooth_plan *p) { return p->variant->ops; }
 static size_t bytes_of(const rb_smooth_desc *d) { return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype); }
 
+size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc) {
+  const rb_smooth_ops *ops = variant->ops;
+  return ops && desc->sigma > 0 && ceil(3 * desc->sigma) <= ops->alone ? 0 : bytes_of(desc);
+}
+
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out) {
   rb_status st = RB_OK;
   const rb_smooth_ops *ops = variant->ops;
@@ -31,7 +36,7 @@ rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc
   RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
-  RB_TRY(rb_alloc(backend, bytes_of(desc), &p->scratch));
+  if (rb_smooth_workspace(variant, desc) > 0) RB_TRY(rb_alloc(backend, rb_smooth_workspace(variant, desc), &p->scratch));
   *out = p;
   p = NULL;
 done:
@@ -72,6 +77,7 @@ rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out) 
   rb_smooth_kernel k;
   RB_CHECK(in != out, RB_EINVAL, "smooth: out of place only");
   RB_TRY(rb_smooth_kernel_make(sigma, &k));
+  RB_CHECK(p->scratch || k.radius <= ops_of(p)->alone, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
   if (ops_of(p)->run) return ops_of(p)->run(p, &k, in, out);
   RB_TRY(ops_of(p)->pass(p, &k, 2, in, out));
   RB_TRY(ops_of(p)->pass(p, &k, 1, out, p->scratch));

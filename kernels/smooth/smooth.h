@@ -22,13 +22,14 @@ typedef struct {
   rb_grid grid;
   int components; /* 1 to 3 */
   rb_dtype dtype;
+  double sigma; /* the widest that rb_smooth will be asked for, which may save the scratch; 0: any */
 } rb_smooth_desc;
 
 typedef struct rb_smooth_plan {
   const rb_variant *variant;
   const rb_backend *backend;
   rb_smooth_desc desc;
-  void *scratch; /* [components][n] */
+  void *scratch; /* [components][n]; NULL where all axes are one kernel's work */
 } rb_smooth_plan;
 
 /* k(0) .. k(radius). */
@@ -43,11 +44,14 @@ typedef struct {
   rb_status (*pass)(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
   rb_status (*run)(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out); /* all axes; NULL: three passes */
   void (*destroy)(rb_smooth_plan *p);
+  int alone; /* run needs no scratch up to this radius */
 } rb_smooth_ops;
 
-/* RB_EINVAL for sizes and components out of range. Allocates the scratch that three passes need. */
+/* RB_EINVAL for sizes and components out of range. */
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out);
-/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS. out must not be in. */
+/* Bytes on the backend that a plan holds. */
+size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc);
+/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS, or sigma what was planned for. out must not be in. */
 rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
 /* Along one axis only (0: x1, the slowest). */
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);

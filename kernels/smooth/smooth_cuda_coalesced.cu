@@ -36,4 +36,4 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   return axis == 2 ? smooth_lines(p, k, axis, in, out) : smooth_tiles(p, k, axis, in, out);
 }
 
-extern "C" const rb_smooth_ops rb_smooth_coalesced = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy};
+extern "C" const rb_smooth_ops rb_smooth_coalesced = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0};

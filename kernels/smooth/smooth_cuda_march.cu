@@ -2,7 +2,7 @@
  * added to all of them, acc[j] = acc[j + 1] + k(j) f, where the shift costs nothing. No tap is read again, nothing is shared.
  *
  * pass: along x1 and x2 a thread a column; along x3 a warp a piece of a row, four outputs a thread from shared memory.
- * run:  all three axes in one kernel: a tile of planes is filtered along x3 and x2 in shared memory and along x1 in registers.
+ * run:  all three axes in one kernel: planes of a tile are filtered along x2 and x3 from shared memory and along x1 in registers.
  *
  * Radii are compiled in (3, 6, 7, 9, 12: one between takes the next, with zero weights); beyond, A3's passes. */
 #include "kernels/smooth/smooth_cuda.cuh"
@@ -80,18 +80,19 @@ static __global__ void __launch_bounds__(32 * ROW_WARPS) row_kernel(int64_t rows
 
 /* ---- all three axes ----------------------------------------------------------------------------------- */
 
-enum { FUSED_MOST = 9, TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, EACH = TILE3 * TILE2 / FUSED_THREADS };
+enum { FUSED_MOST = 9, TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
 
-/* V: floats a load brings (4 where rows begin on 16 bytes). Two planes as they are, two filtered along x3. */
-template <int R, int V>
+/* V: floats a load brings (4 where rows begin on 16 bytes); P: planes between two barriers. Shared memory holds 2 P planes as they
+ * are and 2 P filtered along x2. */
+template <int R, int V, int P>
 struct shape {
   enum { SIDE = (R + 3) / 4 * 4, WIDTH = TILE3 + 2 * SIDE, HEIGHT = TILE2 + 2 * R, CELLS = WIDTH * HEIGHT, LOADS = (CELLS / V + FUSED_THREADS - 1) / FUSED_THREADS };
-  enum { FILTERED = HEIGHT * TILE3, BYTES = 2 * (CELLS + FILTERED) * (int)sizeof(float) };
+  enum { FILTERED = TILE2 * WIDTH, TASKS = P * FILTERED / DEEP, BYTES = 2 * P * (CELLS + FILTERED) * (int)sizeof(float) };
 };
 
 /* V floats to shared memory without waiting; zeros where there is no source. */
 template <int V>
-static __device__ __forceinline__ void fetch(float *to, const float *from, int there) {
+static __device__ __forceinline__ void fetch(float *to, const float *from, bool there) {
 #if __CUDA_ARCH__ >= 800
   const unsigned address = (unsigned)__cvta_generic_to_shared(to);
   const int bytes = there ? 4 * V : 0;
@@ -118,88 +119,122 @@ static __device__ __forceinline__ void filter(const weights &w, const float *a, 
   }
 }
 
-/* One barrier a plane: while plane z is filtered along x3 and plane z + 1 is on its way, plane z - 1 is filtered along x2 and added
- * to the 2 R + 1 sums along x1. */
-template <int R, int V>
-static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, int n2, int n3, int piece, int pieces, weights w, const float *__restrict__ in,
-                                                                       float *__restrict__ out) {
-  typedef shape<R, V> S;
-  extern __shared__ __align__(16) float planes[];
-  float *const raw = planes, *const rows = planes + 2 * S::CELLS;
-  const int t = threadIdx.x, x0 = blockIdx.x * TILE3, y0 = blockIdx.y * TILE2, begin = (int)(blockIdx.z % pieces) * piece, end = min(begin + piece, n1);
-  const int64_t plane = (int64_t)n2 * n3;
-  const float *f = in + blockIdx.z / pieces * plane * n1;
-  float *g = out + blockIdx.z / pieces * plane * n1;
-  int from[S::LOADS]; /* of a plane; -1: zeros */
-#pragma unroll
-  for (int q = 0; q < S::LOADS; q++) {
-    const int cell = (t + q * FUSED_THREADS) * V, x = x0 + cell % S::WIDTH - S::SIDE, y = y0 + cell / S::WIDTH - R;
-    const int used = V > 1 || (x >= x0 - R && x < x0 + TILE3 + R);
-    from[q] = cell < S::CELLS && x >= 0 && x < n3 && y >= 0 && y < n2 && used ? y * n3 + x : -1;
-  }
-  const int column = t % TILE3, row = t / TILE3 * EACH;
-  float acc[EACH][2 * R + 2] = {};
+/* How the planes of all tiles, one tile after the other, are dealt to blocks: `planes` in a row to each, or, with pieces > 0, a
+ * tile's in so many pieces of `planes`. */
+typedef struct {
+  int planes, pieces, blocks;
+} cut;
 
-  auto load = [&](int z, int turn) {
-    const float *source = f + z * plane;
+/* Planes z of a step are filtered along x2 while those of the next step are on their way, and those of the step before are filtered along
+ * x3, four outputs a thread, and added to the 2 R + 1 sums along x1. */
+template <int R, int V, int P>
+static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, int n2, int n3, int tiles, cut c, weights w, const float *__restrict__ in, float *__restrict__ out) {
+  typedef shape<R, V, P> S;
+  extern __shared__ __align__(16) float planes[];
+  float *const raw = planes, *const columns = planes + 2 * P * S::CELLS; /* [2][P][...] */
+  const int t = threadIdx.x, across = (n3 + TILE3 - 1) / TILE3, down = (n2 + TILE2 - 1) / TILE2;
+  const int64_t plane = (int64_t)n2 * n3;
+  const int mine = t / QUADS * S::WIDTH + t % QUADS * 4; /* where the four outputs' first value lies in a filtered plane */
+  int at, stop;
+  if (c.pieces > 0) at = (int)blockIdx.x / c.pieces * n1 + (int)blockIdx.x % c.pieces * c.planes, stop = min(at + c.planes, ((int)blockIdx.x / c.pieces + 1) * n1);
+  else at = (int)blockIdx.x * c.planes, stop = min(at + c.planes, tiles * n1);
+
+  while (at < stop) { /* a tile's planes begin .. end - 1 */
+    const int tile = at / n1, begin = at % n1, end = min(n1, begin + stop - at);
+    const int x0 = tile % across * TILE3, y0 = tile / across % down * TILE2;
+    const int low = max(begin - R, 0), high = min(end + R, n1);
+    const float *f = in + tile / (across * down) * plane * n1 + low * plane;
+    const int x = x0 + t % QUADS * 4, y = y0 + t / QUADS;
+    float *g = out + tile / (across * down) * plane * n1 + (low - R) * plane + (int64_t)y * n3 + x;
+    int from[S::LOADS]; /* of a plane; -1: zeros */
 #pragma unroll
     for (int q = 0; q < S::LOADS; q++) {
-      const int cell = (t + q * FUSED_THREADS) * V;
-      if (cell < S::CELLS) fetch<V>(raw + turn * S::CELLS + cell, source + (from[q] < 0 ? 0 : from[q]), from[q] >= 0);
+      const int cell = (t + q * FUSED_THREADS) * V, i = x0 + cell % S::WIDTH - S::SIDE, j = y0 + cell / S::WIDTH - R;
+      const bool used = V > 1 || (i >= x0 - R && i < x0 + TILE3 + R);
+      from[q] = cell < S::CELLS && i >= 0 && i < n3 && j >= 0 && j < n2 && used ? j * n3 + i : -1;
     }
-  };
-  const int low = max(begin - R, 0), high = min(end + R, n1);
-  load(low, 0);
-  /* outputs before `low` + R need nothing from below it: zeros, as acc starts */
-  for (int z = low; z <= end + R; z++) {
-    const int turn = (z - low) & 1;
-    if (z < high) fetch_end();
-    __syncthreads(); /* plane z is there, and so are the rows of plane z - 1; the other buffers are read no more */
-    if (z + 1 < high) load(z + 1, turn ^ 1);
-    for (int task = t; z < high && task < S::HEIGHT * (TILE3 / 4); task += FUSED_THREADS) {
-      const float *s = raw + turn * S::CELLS + task / (TILE3 / 4) * S::WIDTH + task % (TILE3 / 4) * 4;
-      float a[4 + 2 * S::SIDE], sum[4];
+    float acc[4][2 * R + 2] = {}; /* outputs before low + R need nothing from below it */
+
+    auto load = [&](int z, int turn) {
 #pragma unroll
-      for (int q = 0; q < 4 + 2 * S::SIDE; q += 4) *reinterpret_cast<float4 *>(a + q) = *reinterpret_cast<const float4 *>(s + q);
-      filter<R, 4, S::SIDE>(w, a, sum);
-      *reinterpret_cast<float4 *>(rows + turn * S::FILTERED + task * 4) = make_float4(sum[0], sum[1], sum[2], sum[3]);
-    }
-    if (z == low) continue;
-    float v[EACH] = {};
-    if (z - 1 < high) {
-      float b[EACH + 2 * R];
+      for (int half = 0; half < P; half++)
+        if (z + half < high) {
+          float *to = raw + (turn * P + half) * S::CELLS + t * V;
 #pragma unroll
-      for (int q = 0; q < EACH + 2 * R; q++) b[q] = rows[(turn ^ 1) * S::FILTERED + (row + q) * TILE3 + column];
-      filter<R, EACH, R>(w, b, v);
-    }
-    const int to = z - 1 - R;
+          for (int q = 0; q < S::LOADS; q++)
+            if ((t + q * FUSED_THREADS) * V < S::CELLS) fetch<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
+          f += plane;
+        }
+    };
+    at += end - begin;
+    __syncthreads(); /* the tile before is done with */
+    load(low, 0);
+    for (int z = low, turn = 0; z < end + R + P; z += P, turn ^= 1) {
+      if (z < high) fetch_end();
+      __syncthreads(); /* the planes z are there, and so are the filtered ones before them; the other buffers are read no more */
+      if (z + P < high) load(z + P, turn ^ 1);
+      if (z < high) {
 #pragma unroll
-    for (int q = 0; q < EACH; q++) {
+        for (int first = 0; first < S::TASKS; first += FUSED_THREADS) {
+          const int task = first + t, half = task / (S::FILTERED / DEEP), rest = task % (S::FILTERED / DEEP), row = rest / S::WIDTH * DEEP, column = rest % S::WIDTH;
+          if (task >= S::TASKS) break;
+          const float *s = raw + (turn * P + half) * S::CELLS + row * S::WIDTH + column;
+          float *to = columns + (turn * P + half) * S::FILTERED + row * S::WIDTH + column;
+          float b[DEEP + 2 * R], sum[DEEP];
 #pragma unroll
-      for (int j = 0; j <= 2 * R; j++) acc[q][j] = fmaf(w.k[j < R ? R - j : j - R], v[q], acc[q][j + 1]);
-      if (to >= begin && y0 + row + q < n2 && x0 + column < n3) __stcs(g + to * plane + (int64_t)(y0 + row + q) * n3 + x0 + column, acc[q][0]);
+          for (int q = 0; q < DEEP + 2 * R; q++) b[q] = s[q * S::WIDTH];
+          filter<R, DEEP, R>(w, b, sum);
+#pragma unroll
+          for (int q = 0; q < DEEP; q++) to[q * S::WIDTH] = sum[q];
+        }
+      }
+      if (z == low) continue;
+#pragma unroll
+      for (int half = 0; half < P; half++) {
+        const int to = z - P + half - R;
+        float v[4] = {};
+        if (to + R < high) {
+          const float *s = columns + ((turn ^ 1) * P + half) * S::FILTERED + mine;
+          float a[4 + 2 * S::SIDE];
+#pragma unroll
+          for (int q = 0; q < 4 + 2 * S::SIDE; q += 4) *reinterpret_cast<float4 *>(a + q) = *reinterpret_cast<const float4 *>(s + q);
+          filter<R, 4, S::SIDE>(w, a, v);
+        }
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+#pragma unroll
+          for (int j = 0; j <= 2 * R; j++) acc[q][j] = fmaf(w.k[j < R ? R - j : j - R], v[q], acc[q][j + 1]);
+        if (to >= begin && to < end && y < n2) {
+          if (V == 4) {
+            if (x < n3) __stcs(reinterpret_cast<float4 *>(g), make_float4(acc[0][0], acc[1][0], acc[2][0], acc[3][0]));
+          } else {
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+              if (x + q < n3) __stcs(g + q, acc[q][0]);
+          }
+        }
+        g += plane;
+      }
     }
   }
 }
 
-/* Into how many pieces x1 is cut: whole rounds of blocks, and few planes filtered twice. */
-static int best_pieces(int64_t tiles, int n1, int radius, int slots) {
-  int best = 1;
-  double least = 0;
+/* Least planes to the slowest of `slots` blocks at a time, each piece filtering 2 R planes more than it puts out. */
+static cut best_cut(int tiles, int n1, int radius, int slots) {
+  const int64_t all = (int64_t)tiles * n1;
+  cut best = {(int)((all + slots - 1) / slots), 0, slots};
+  int64_t least = 0;
+  for (int b = 0; b < slots; b++) {
+    const int64_t first = (int64_t)b * best.planes, last = (first + best.planes < all ? first + best.planes : all) - 1;
+    const int64_t cost = first > last ? 0 : last - first + 1 + (last / n1 - first / n1 + 1) * 2 * radius;
+    if (cost > least) least = cost;
+  }
   for (int pieces = 1; pieces <= n1 && pieces <= 64; pieces++) {
-    const int piece = (n1 + pieces - 1) / pieces;
-    const double cost = (double)((tiles * pieces + slots - 1) / slots) * (piece + 2 * radius);
-    if (pieces == 1 || cost < least) least = cost, best = pieces;
+    const int planes = (n1 + pieces - 1) / pieces, used = (n1 + planes - 1) / planes;
+    const int64_t cost = (int64_t)((tiles * used + slots - 1) / slots) * (planes + 2 * radius);
+    if (cost < least) least = cost, best.planes = planes, best.pieces = used, best.blocks = tiles * used;
   }
   return best;
-}
-static rb_status multiprocessors(int *out) {
-  rb_status st = RB_OK;
-  int device;
-  RB_CUDA_TRY(cudaGetDevice(&device));
-  RB_CUDA_TRY(cudaDeviceGetAttribute(out, cudaDevAttrMultiProcessorCount, device));
-done:
-  return st;
 }
 
 /* ---- dispatch ----------------------------------------------------------------------------------------- */
@@ -230,27 +265,29 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   }
 }
 
-template <int R, int V>
-static rb_status fused_by(const rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
+template <int R, int V, int P>
+static rb_status fused_by(const rb_smooth_plan *p, int processors, const rb_smooth_kernel *k, const void *in, void *out) {
   rb_status st = RB_OK;
-  const rb_grid g = p->desc.grid;
-  dim3 blocks(rb_blocks(g.n[2], TILE3), rb_blocks(g.n[1], TILE2));
-  int sms;
-  RB_TRY(multiprocessors(&sms));
-  RB_CUDA_TRY(cudaFuncSetAttribute(fused_kernel<R, V>, cudaFuncAttributeMaxDynamicSharedMemorySize, shape<R, V>::BYTES));
-  {
-    const int pieces = best_pieces((int64_t)blocks.x * blocks.y * p->desc.components, (int)g.n[0], R, sms), piece = ((int)g.n[0] + pieces - 1) / pieces;
-    const int used = ((int)g.n[0] + piece - 1) / piece;
-    blocks.z = (unsigned)(used * p->desc.components);
-    RB_LAUNCH((fused_kernel<R, V>), blocks, FUSED_THREADS, (shape<R, V>::BYTES), (int)g.n[0], (int)g.n[1], (int)g.n[2], piece, used, weights_of(k), (const float *)in,
-              (float *)out);
-  }
+  const int n1 = (int)p->desc.grid.n[0], n2 = (int)p->desc.grid.n[1], n3 = (int)p->desc.grid.n[2];
+  const int tiles = (int)(rb_blocks(n3, TILE3) * rb_blocks(n2, TILE2)) * p->desc.components;
+  const cut c = best_cut(tiles, n1, R, processors);
+  RB_CUDA_TRY(cudaFuncSetAttribute(fused_kernel<R, V, P>, cudaFuncAttributeMaxDynamicSharedMemorySize, shape<R, V, P>::BYTES));
+  RB_LAUNCH((fused_kernel<R, V, P>), c.blocks, FUSED_THREADS, (shape<R, V, P>::BYTES), n1, n2, n3, tiles, c, weights_of(k), (const float *)in, (float *)out);
 done:
   return st;
 }
 template <int R>
 static rb_status fused(const rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
-  return p->desc.grid.n[2] % 4 == 0 && (uintptr_t)in % 16 == 0 ? fused_by<R, 4>(p, k, in, out) : fused_by<R, 1>(p, k, in, out);
+  rb_status st = RB_OK;
+  const bool quads = p->desc.grid.n[2] % 4 == 0 && (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0;
+  int device, processors, shared;
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (shape<R, 4, 2>::BYTES <= shared) return quads ? fused_by<R, 4, 2>(p, processors, k, in, out) : fused_by<R, 1, 2>(p, processors, k, in, out);
+  return quads ? fused_by<R, 4, 1>(p, processors, k, in, out) : fused_by<R, 1, 1>(p, processors, k, in, out);
+done:
+  return st;
 }
 static rb_status run(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
   rb_status st = RB_OK;
@@ -268,4 +305,4 @@ done:
   return st;
 }
 
-extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_plan, pass, run, smooth_destroy};
+extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_plan, pass, run, smooth_destroy, FUSED_MOST};

@@ -231,10 +231,13 @@ done:
   return st;
 }
 
+static rb_smooth_desc smoothing(const rb_demons_options *o, const rb_demons_config *c, rb_grid grid) {
+  return (rb_smooth_desc){.grid = grid, .components = 3, .dtype = c->dtype, .sigma = fmax(o->sigma_fluid, o->sigma_diffusion)};
+}
 static rb_status plan_kernels(rb_demons *s) {
   rb_status st = RB_OK;
   const rb_variant *v;
-  const rb_smooth_desc smooth = {.grid = s->grid, .components = 3, .dtype = s->config->dtype};
+  const rb_smooth_desc smooth = smoothing(&s->options, s->config, s->grid);
   const rb_compose_desc compose = {.grid = s->grid, .dtype = s->config->dtype};
   const rb_force_desc force = {.grid = s->grid, .dtype = s->config->dtype};
   const rb_field_desc field = {.count = 3 * s->n, .dtype = s->config->dtype};
@@ -259,10 +262,14 @@ static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out) {
   rb_status st = RB_OK;
   const rb_demons_config *c = variant->ops;
+  const rb_smooth_desc smooth = smoothing(options, c, padded(options, grid));
+  const rb_variant *v;
   *out = 0;
   RB_TRY(check_options(options));
-  /* four vectors, three images, smoothing's scratch; textures of float4 where they are used */
-  *out = (size_t)rb_grid_points(padded(options, grid)) * (18 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype);
+  RB_TRY(rb_variant_find(&rb_smooth_family, c->smooth, &v));
+  /* four vectors, three images; textures of float4 where they are used */
+  *out = (size_t)rb_grid_points(smooth.grid) * (15 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype) +
+         rb_smooth_workspace(v, &smooth);
 done:
   return st;
 }

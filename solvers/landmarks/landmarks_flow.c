@@ -41,12 +41,9 @@ done:
 /* Flow from q(0), p(0); Hp(q0, p0) stays in hp0. */
 static rb_status shoot(rb_landmarks *s) {
   rb_status st = RB_OK;
+  if (rb_gausssum_shoots(s->sums)) return rb_gausssum_shoot(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->hp0);
   for (int t = 0; t + 1 < s->options.steps; t++) {
     void *hp = t == 0 ? s->hp0 : s->hp;
-    if (rb_gausssum_steps(s->sums)) {
-      RB_TRY(rb_gausssum_step(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), t == 0 ? hp : NULL, at(s, s->q, t + 1), at(s, s->p, t + 1)));
-      continue;
-    }
     RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
@@ -55,27 +52,21 @@ done:
   return st;
 }
 
-static void swap(void **a, void **b) {
-  void *t = *a;
-  *a = *b, *b = t;
-}
-
 /* alpha, beta: derivatives of the loss by q, p at a time point, from the last to the first. */
 static rb_status propagate_back(rb_landmarks *s) {
   rb_status st = RB_OK;
-  void *alpha = s->alpha, *beta = s->beta, *fq = s->hq, *fp = s->hp;
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, alpha));
-  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, beta));
-  for (int t = s->options.steps - 2; t >= 0; t--) {
-    if (rb_gausssum_steps(s->sums)) {
-      RB_TRY(rb_gausssum_step_back(s->sums, s->options.sigma, s->dt, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
-      swap(&alpha, &fq), swap(&beta, &fp);
-      continue;
+  const void *beta = s->beta;
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, s->alpha));
+  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta));
+  if (rb_gausssum_shoots(s->sums)) {
+    RB_TRY(rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->alpha, s->beta, s->hq, s->hp));
+    beta = s->hp;
+  } else
+    for (int t = s->options.steps - 2; t >= 0; t--) {
+      RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta, s->hq, s->hp));
+      RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
+      RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hp, 0, NULL, 1, s->beta));
     }
-    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), alpha, beta, fq, fp));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fq, 0, NULL, 1, alpha));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, fp, 0, NULL, 1, beta));
-  }
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, beta, 1, s->hp0, 0, s->gradient));
 done:
   return st;
