@@ -50,4 +50,14 @@ static inline void smooth_destroy(rb_smooth_plan *p) { free(p); }
 rb_status smooth_lines(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
 rb_status smooth_tiles(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
 
+/* Radius of ours compiled in for r: 3, 6, 7, 9 or 12, where one between takes the next with zero weights; 0: none up to `most`. */
+static inline int compiled_radius(int r, int most) {
+  static const int compiled[] = {3, 6, 7, 9, 12};
+  for (size_t i = 0; i < sizeof compiled / sizeof *compiled; i++)
+    if (r <= compiled[i]) return compiled[i] <= most ? compiled[i] : 0;
+  return 0;
+}
+/* Ours, one axis; defined by smooth_cuda_passes.cu. */
+rb_status smooth_march_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
+
 #endif

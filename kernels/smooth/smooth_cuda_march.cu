@@ -1,84 +1,6 @@
-/* Ours. A thread that marches along an axis keeps the sums that are not complete yet in registers: every value is loaded once and
- * added to all of them, acc[j] = acc[j + 1] + k(j) f, where the shift costs nothing. No tap is read again, nothing is shared.
- *
- * pass: along x1 and x2 a thread a column; along x3 a warp a piece of a row, four outputs a thread from shared memory.
- * run:  all three axes in one kernel: planes of a tile are filtered along x2 and x3 from shared memory and along x1 in registers.
- *
- * Radii are compiled in (3, 6, 7, 9, 12: one between takes the next, with zero weights); beyond, A3's passes. */
+/* Ours: all three axes in one kernel. Planes of a tile are filtered along x2 and x3 from shared memory and along x1 in registers, where
+ * a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius); beyond, three passes. */
 #include "kernels/smooth/smooth_cuda.cuh"
-
-/* Radius compiled in for r; 0: none. */
-static int compiled_radius(int r, int most) {
-  static const int compiled[] = {3, 6, 7, 9, 12};
-  for (size_t i = 0; i < sizeof compiled / sizeof *compiled; i++)
-    if (r <= compiled[i]) return compiled[i] <= most ? compiled[i] : 0;
-  return 0;
-}
-
-/* ---- a pass along x1 or x2 ---------------------------------------------------------------------------- */
-
-enum { THREADS = 128, AHEAD = 4 };
-
-/* Blocks that run together work on few planes: columns of one piece first, then the pieces of one line of columns. */
-template <int R>
-static __global__ void __launch_bounds__(THREADS) column_kernel(view v, weights w, int piece, int across, const float *__restrict__ in, float *__restrict__ out) {
-  const int pieces = (v.length + piece - 1) / piece, rest = (int)(blockIdx.x % (unsigned)(across * pieces));
-  const int64_t column = (int64_t)(rest % across) * THREADS + threadIdx.x;
-  if (column >= v.inner) return;
-  const int64_t first = (int64_t)(blockIdx.x / (unsigned)(across * pieces)) * v.length * v.inner + column;
-  const int begin = rest / across * piece, end = min(begin + piece, v.length);
-  float acc[2 * R + 2] = {}; /* acc[j]: what in[at] adds to output at - R + j; the last stays 0 */
-  for (int at = begin - R; at < end + R; at += AHEAD) {
-    float f[AHEAD];
-#pragma unroll
-    for (int q = 0; q < AHEAD; q++) f[q] = at + q >= 0 && at + q < v.length && at + q < end + R ? in[first + (at + q) * v.inner] : 0.0f;
-#pragma unroll
-    for (int q = 0; q < AHEAD; q++) {
-#pragma unroll
-      for (int j = 0; j <= 2 * R; j++) acc[j] = fmaf(w.k[j < R ? R - j : j - R], f[q], acc[j + 1]);
-      const int to = at + q - R;
-      if (to >= begin && to < end) __stcs(out + first + to * v.inner, acc[0]);
-    }
-  }
-}
-
-/* ---- a pass along x3 ---------------------------------------------------------------------------------- */
-
-enum { ROW_WARPS = 4, SEGMENT = 128 };
-
-template <int R>
-static __global__ void __launch_bounds__(32 * ROW_WARPS) row_kernel(int64_t rows, int length, int segments, weights w, const float *__restrict__ in, float *__restrict__ out) {
-  enum { SIDE = (R + 3) / 4 * 4 };
-  __shared__ __align__(16) float buffer[ROW_WARPS][SEGMENT + 2 * SIDE];
-  float *s = buffer[threadIdx.x / 32];
-  const int lane = threadIdx.x % 32;
-  const int64_t task = (int64_t)blockIdx.x * ROW_WARPS + threadIdx.x / 32, row = task / segments;
-  if (row >= rows) return;
-  const int begin = (int)(task % segments) * SEGMENT;
-#pragma unroll
-  for (int t = lane; t < SEGMENT + 2 * SIDE; t += 32) {
-    const int at = begin + t - SIDE;
-    s[t] = at >= 0 && at < length ? in[row * length + at] : 0.0f;
-  }
-  __syncwarp();
-  float f[4 + 2 * SIDE], sum[4];
-#pragma unroll
-  for (int q = 0; q < 4 + 2 * SIDE; q += 4) *reinterpret_cast<float4 *>(f + q) = *reinterpret_cast<const float4 *>(s + 4 * lane + q);
-#pragma unroll
-  for (int q = 0; q < 4; q++) {
-    sum[q] = w.k[0] * f[SIDE + q];
-#pragma unroll
-    for (int d = 1; d <= R; d++) sum[q] = fmaf(w.k[d], f[SIDE + q - d] + f[SIDE + q + d], sum[q]);
-  }
-  __syncwarp();
-  *reinterpret_cast<float4 *>(s + 4 * lane) = make_float4(sum[0], sum[1], sum[2], sum[3]);
-  __syncwarp();
-#pragma unroll
-  for (int t = lane; t < SEGMENT; t += 32)
-    if (begin + t < length) out[row * length + begin + t] = s[t];
-}
-
-/* ---- all three axes ----------------------------------------------------------------------------------- */
 
 enum { FUSED_MOST = 9, TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
 
@@ -239,32 +161,6 @@ static cut best_cut(int tiles, int n1, int radius, int slots) {
 
 /* ---- dispatch ----------------------------------------------------------------------------------------- */
 
-template <int R>
-static rb_status along(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
-  rb_status st = RB_OK;
-  const view v = view_of(&p->desc, axis);
-  if (axis == 2) {
-    const int segments = (v.length + SEGMENT - 1) / SEGMENT;
-    RB_LAUNCH(row_kernel<R>, rb_blocks(v.lines * segments, ROW_WARPS), 32 * ROW_WARPS, 0, v.lines, v.length, segments, weights_of(k), (const float *)in, (float *)out);
-  } else {
-    /* short pieces along x2, whose rows lie a row apart, longer ones along x1: measured at 2 and 37 M voxels */
-    const int pieces = (v.length + (axis == 1 ? 47 : 79)) / (axis == 1 ? 48 : 80), piece = (v.length + pieces - 1) / pieces, across = (int)rb_blocks(v.inner, THREADS);
-    RB_LAUNCH(column_kernel<R>, (unsigned)(v.lines * across * ((v.length + piece - 1) / piece)), THREADS, 0, v, weights_of(k), piece, across, (const float *)in, (float *)out);
-  }
-done:
-  return st;
-}
-static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
-  switch (compiled_radius(k->radius, 12)) {
-    case 3: return along<3>(p, k, axis, in, out);
-    case 6: return along<6>(p, k, axis, in, out);
-    case 7: return along<7>(p, k, axis, in, out);
-    case 9: return along<9>(p, k, axis, in, out);
-    case 12: return along<12>(p, k, axis, in, out);
-    default: return axis == 2 ? smooth_lines(p, k, axis, in, out) : smooth_tiles(p, k, axis, in, out);
-  }
-}
-
 template <int R, int V, int P>
 static rb_status fused_by(const rb_smooth_plan *p, int processors, const rb_smooth_kernel *k, const void *in, void *out) {
   rb_status st = RB_OK;
@@ -298,11 +194,11 @@ static rb_status run(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *i
     case 9: return fused<9>(p, k, in, out);
     default: break;
   }
-  RB_TRY(pass(p, k, 2, in, out));
-  RB_TRY(pass(p, k, 1, out, p->scratch));
-  RB_TRY(pass(p, k, 0, p->scratch, out));
+  RB_TRY(smooth_march_pass(p, k, 2, in, out));
+  RB_TRY(smooth_march_pass(p, k, 1, out, p->scratch));
+  RB_TRY(smooth_march_pass(p, k, 0, p->scratch, out));
 done:
   return st;
 }
 
-extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_plan, pass, run, smooth_destroy, FUSED_MOST};
+extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_plan, smooth_march_pass, run, smooth_destroy, FUSED_MOST};
