@@ -1,9 +1,9 @@
 /* cuda/tiled of gausssum (ours). Two kernels:
  *
- * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block's 12 warps split the points among
- *        them, so that some thousand points fill the GPU. Sums of a lane, then of a warp by halving (each exchange moves half of
- *        what is left), then of the warps in their order; the Euler step in the end. A whole flow is one cooperative launch:
- *        blocks meet after every step at flags in memory, which costs less than another launch.
+ * rows   A warp holds ROWS points in registers and its lanes walk over the others, which pass through shared memory; a block's 8
+ *        warps split the points among them, so that some thousand points fill the GPU. Sums of a lane, then of a warp by halving
+ *        (each exchange moves half of what is left), then of the warps in their order; the Euler step in the end. A whole flow is
+ *        one cooperative launch: blocks meet after every step at flags in memory, which costs less than another launch.
  * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
  *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
  *        sums by tile go to memory and are added there in float64.
@@ -11,13 +11,14 @@
  * Both add in a fixed order: results repeat bit by bit. */
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
+#include <cuda_pipeline.h>
 #include <stdlib.h>
 
-enum { WARP = 32, ROWS_THREADS = 384, ROWS_WARPS = ROWS_THREADS / WARP, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { WARP = 32, ROWS_THREADS = 256, ROWS_WARPS = ROWS_THREADS / WARP, SPLIT_COLUMNS = 6000, END_THREADS = 256, STATIC_SHARED = 4096 };
 
 typedef struct {
   rb_gausssum_plan head;
-  int processors;
+  int processors, shared; /* of the GPU; bytes a block may have */
   int tile;        /* points of a tile: 256, 512, 1024; 0: `rows` */
   int tiles;
   float *partial;  /* [tiles][2 dim][n] */
@@ -60,6 +61,7 @@ static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_g
   p->head.backend = backend;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&p->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   RB_TRY(rb_alloc(backend, points_bytes(d), (void **)&p->spare));
   RB_TRY(rb_alloc(backend, 2 * (size_t)p->processors * sizeof *p->flags, (void **)&p->flags));
   RB_TRY(backend->fill(p->flags, 0, 2 * (size_t)p->processors * sizeof *p->flags));
@@ -115,8 +117,8 @@ struct halved {
   enum { ROOM = COUNT > 24 ? (COUNT + 15) / 16 * 16 : (COUNT + 7) / 8 * 8 };
 };
 
-/* One evaluation of an op's sums, or the time steps of a whole flow: what is read, what becomes of the sums, and how both move
- * on from step to step. */
+/* One evaluation of an op's sums, or the time steps of a whole flow: what the first step reads and what becomes of its sums;
+ * at_step tells the same of a later one. */
 struct march {
   int steps;
   int64_t stride;            /* floats from one step's q and p to the next's */
@@ -125,19 +127,22 @@ struct march {
   float *other_first, *other_second; /* backward: alpha and beta go to and fro between end.to_* and these */
 };
 template <class OP>
-static __device__ __forceinline__ void next_step(march &m) {
-#pragma unroll
-  for (int a = 0; a < 2; a++) m.rows.array[a] += m.stride, m.points.array[a] += m.stride;
+static __host__ __device__ __forceinline__ march at_step(march m, int step) {
+  const int64_t move = step * m.stride;
+  for (int a = 0; a < 2; a++) m.rows.array[a] += move, m.points.array[a] += move;
   if (OP::BACKWARD) {
-    float *first = m.end.to_first, *second = m.end.to_second;
-    m.rows.array[2] = m.points.array[2] = m.end.from_first = first;
-    m.rows.array[3] = m.points.array[3] = m.end.from_second = second;
-    m.end.to_first = m.other_first, m.end.to_second = m.other_second;
-    m.other_first = first, m.other_second = second;
-  } else {
+    float *const first = m.end.to_first, *const second = m.end.to_second;
+    const bool odd = step & 1;
+    if (step > 0) {
+      m.rows.array[2] = m.points.array[2] = m.end.from_first = odd ? first : m.other_first;
+      m.rows.array[3] = m.points.array[3] = m.end.from_second = odd ? second : m.other_second;
+    }
+    if (odd) m.end.to_first = m.other_first, m.end.to_second = m.other_second;
+  } else if (step > 0) {
     m.end.second = NULL;
-    m.end.from_first += m.stride, m.end.from_second += m.stride, m.end.to_first += m.stride, m.end.to_second += m.stride;
+    m.end.from_first += move, m.end.from_second += move, m.end.to_first += move, m.end.to_second += move;
   }
+  return m;
 }
 
 /* All blocks of a cooperative launch meet: each raises its own flag and waits for the others'. What was written before is seen
@@ -153,25 +158,66 @@ static __device__ __forceinline__ void meet(unsigned *flags, unsigned goal) {
   __syncthreads();
 }
 
-/* A block takes groups * ROWS rows at a time; warp w: rows of group w % groups, columns of split w / groups. */
+/* Columns first .. first + count - 1 of the arrays' values from `begin` on, END in all, to buffer[v][capacity], zeros up to `padded`;
+ * asynchronously. */
+template <int D, int END>
+static __device__ __forceinline__ void fetch_columns(float *buffer, int capacity, const point_arrays &points, int n, int begin, int first, int count, int padded) {
+#pragma unroll
+  for (int v = 0; v < END; v++)
+    if (v >= begin) {
+      const float *from = points.array[v / D] + (size_t)(v % D) * n + first;
+#pragma unroll 1
+      for (int c = threadIdx.x; c < padded; c += ROWS_THREADS)
+        __pipeline_memcpy_async(buffer + v * capacity + c, from + (c < count ? c : 0), sizeof(float), c < count ? 0 : sizeof(float));
+    }
+}
+
+/* A block takes groups * ROWS rows at a time and the columns in chunks of `capacity`, fetched in four parts, so that work begins with
+ * the first; warp w: rows of group w % groups, columns of split w / groups. */
 template <int D, class OP, int ROWS>
-static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, int n, march m, unsigned *flags) {
-  enum { VALUES = ROWS * OP::OUT, ROOM = halved<VALUES>::ROOM };
+static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int capacity, int rows_n, int n, march m, unsigned *flags) {
+  enum { VALUES = ROWS * OP::OUT, ROOM = halved<VALUES>::ROOM, PARTS = 4 };
+  extern __shared__ float columns[]; /* [IN][capacity] */
   __shared__ float part[ROWS_WARPS][ROOM];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
   unsigned goal = m.steps > 1 ? flags[blockIdx.x] : 0;
+  int known = 0; /* values of the columns that are on their way already */
   for (int step = 0;; step++) {
-    for (int block = blockIdx.x; block * groups * ROWS < rows_n; block += gridDim.x) {
+    for (int block = blockIdx.x; block * groups * ROWS < rows_n; block += gridDim.x, known = n <= capacity ? OP::IN : 0) {
       const int first = (block * groups + group) * ROWS;
       float a[ROWS][OP::IN], sum[(ROOM + OP::OUT - 1) / OP::OUT][OP::OUT] = {}; /* the values, then zeros */
+      for (int chunk = 0; chunk < n; chunk += capacity) {
+        const int count = min(capacity, n - chunk), padded = (count + WARP - 1) / WARP * WARP, turn = splits * WARP;
+        const int stretch = (count + PARTS * turn - 1) / (PARTS * turn) * turn; /* whole turns of the splits */
+        if (chunk > 0) __syncthreads(); /* the chunk before is done with */
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) load_point<D>(m.rows, rows_n, first + r, a[r]);
+        for (int p = 0; p < PARTS; p++) {
+          const int begin = p * stretch, left = count - begin;
+          fetch_columns<D, OP::IN>(columns + begin, capacity, at_step<OP>(m, step).points, n, known, chunk + begin, min(left, stretch), min(padded - begin, stretch));
+          __pipeline_commit();
+        }
+        if (chunk == 0)
+#pragma unroll
+          for (int r = 0; r < ROWS; r++) load_point<D>(at_step<OP>(m, step).rows, rows_n, first + r, a[r]);
 #pragma unroll 1
-      for (int c = split * WARP + lane; c - lane < n; c += splits * WARP) {
-        float b[OP::IN];
-        load_point<D>(m.points, n, c, b);
+        for (int p = 0; p < PARTS; p++) {
+          switch (p) {
+            case 0: __pipeline_wait_prior(PARTS - 1); break;
+            case 1: __pipeline_wait_prior(PARTS - 2); break;
+            case 2: __pipeline_wait_prior(PARTS - 3); break;
+            default: __pipeline_wait_prior(0);
+          }
+          __syncthreads();
+          const int stop = min(padded, (p + 1) * stretch);
+#pragma unroll 1
+          for (int c = p * stretch + split * WARP + lane; c < stop; c += turn) {
+            float b[OP::IN];
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
+            for (int v = 0; v < OP::IN; v++) b[v] = columns[v * capacity + c];
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
+          }
+        }
       }
       halving<ROOM, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
       __syncthreads();
@@ -179,12 +225,12 @@ static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int 
         const int g = v / VALUES, in_group = v % VALUES, row = (block * groups + g) * ROWS + in_group / OP::OUT;
         float total = 0;
         for (int s = 0; s < splits; s++) total += part[s * groups + g][in_group];
-        if (row < rows_n) finish_row<D>(m.end, rows_n, row, in_group % OP::OUT, total);
+        if (row < rows_n) finish_row<D>(at_step<OP>(m, step).end, rows_n, row, in_group % OP::OUT, total);
       }
-      __syncthreads(); /* part is free again */
     }
     if (step == m.steps - 1) break;
-    next_step<OP>(m);
+    known = OP::BACKWARD && n <= capacity ? 2 * D : 0;
+    if (known > 0) fetch_columns<D, 2 * D>(columns, capacity, at_step<OP>(m, step + 1).points, n, 0, 0, n, (n + WARP - 1) / WARP * WARP); /* the way there stands */
     meet(flags, ++goal);
   }
 }
@@ -196,11 +242,11 @@ typedef struct {
   unsigned blocks;
 } rows_shape;
 static rows_shape shape_for(int rows_n, int64_t n, int processors) {
-  static const int rows[] = {4, 7}, groups[] = {1, 2, 3, 4, 6, 12};
+  static const int rows[] = {4, 5, 7}, groups[] = {1, 2, 4, 8};
   rows_shape best = {};
   int64_t least = INT64_MAX;
-  for (int r = 0; r < 2; r++)
-    for (int g = 0; g < 6; g++) {
+  for (int r = 0; r < 3; r++)
+    for (int g = 0; g < 4; g++) {
       const int64_t blocks = rb_blocks(rows_n, rows[r] * groups[g]);
       const int64_t share = (blocks + processors - 1) / processors * (groups[g] * rows[r] * n + 40000);
       if (share < least) least = share, best = (rows_shape){rows[r], groups[g], (unsigned)blocks};
@@ -215,15 +261,19 @@ static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, ma
   const int n = (int)p->head.desc.n;
   const rows_shape shape = shape_for(rows_n, n, p->processors);
   const unsigned processors = (unsigned)p->processors;
+  const int most = (p->shared - STATIC_SHARED) / (OP::IN * (int)sizeof(float)) / WARP * WARP, capacity = n < most ? (n + WARP - 1) / WARP * WARP : most;
+  const int bytes = capacity * OP::IN * (int)sizeof(float);
+  const auto kernel = shape.rows == 7 ? rows<D, OP, 7> : shape.rows == 5 ? rows<D, OP, 5> : rows<D, OP, 4>;
   cudaLaunchAttribute together = {};
   cudaLaunchConfig_t how = {};
   together.id = cudaLaunchAttributeCooperative;
   together.val.cooperative = 1;
   how.gridDim = m.steps > 1 && shape.blocks > processors ? processors : shape.blocks;
-  how.blockDim = ROWS_THREADS, how.stream = rb_cuda_stream();
+  how.blockDim = ROWS_THREADS, how.dynamicSmemBytes = (size_t)bytes, how.stream = rb_cuda_stream();
   how.attrs = &together, how.numAttrs = m.steps > 1;
   unsigned *flags = p->flags + (OP::BACKWARD ? processors : 0);
-  RB_CUDA_TRY(cudaLaunchKernelEx(&how, shape.rows == 7 ? rows<D, OP, 7> : rows<D, OP, 4>, k, shape.groups, rows_n, n, m, flags));
+  RB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  RB_CUDA_TRY(cudaLaunchKernelEx(&how, kernel, k, shape.groups, capacity, rows_n, n, m, flags));
 done:
   return st;
 }
@@ -321,11 +371,11 @@ static rb_status launch(const tiled_plan *p, double sigma, march m) {
   const kernel_width k = width_of(sigma);
   if (!p->tile) return launch_rows<D, OP>(p, k, (int)p->head.desc.n, m);
   for (int step = 0; step < m.steps; step++) {
-    if (step > 0) next_step<OP>(m);
+    const march now = at_step<OP>(m, step);
     switch (p->tile) {
-      case 256: RB_TRY((launch_tiles<D, OP, 256>(p, k, m.points, m.end))); break;
-      case 512: RB_TRY((launch_tiles<D, OP, 512>(p, k, m.points, m.end))); break;
-      default: RB_TRY((launch_tiles<D, OP, 1024>(p, k, m.points, m.end)));
+      case 256: RB_TRY((launch_tiles<D, OP, 256>(p, k, now.points, now.end))); break;
+      case 512: RB_TRY((launch_tiles<D, OP, 512>(p, k, now.points, now.end))); break;
+      default: RB_TRY((launch_tiles<D, OP, 1024>(p, k, now.points, now.end)));
     }
   }
 done:
