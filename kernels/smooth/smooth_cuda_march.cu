@@ -4,12 +4,12 @@
 
 enum { FUSED_MOST = 9, TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
 
-/* V: floats a load brings (4 where rows begin on 16 bytes); P: planes between two barriers. Shared memory holds 2 P planes as they
- * are and 2 P filtered along x2. */
-template <int R, int V, int P>
+/* V: floats a load brings (4 where rows begin on 16 bytes); P: planes a step, between two barriers; STAGES: steps whose planes have
+ * room in shared memory, all but one on their way. Beside them lie the planes of two steps, filtered along x2. */
+template <int R, int V, int P, int STAGES>
 struct shape {
   enum { SIDE = (R + 3) / 4 * 4, WIDTH = TILE3 + 2 * SIDE, HEIGHT = TILE2 + 2 * R, CELLS = WIDTH * HEIGHT, LOADS = (CELLS / V + FUSED_THREADS - 1) / FUSED_THREADS };
-  enum { FILTERED = TILE2 * WIDTH, TASKS = P * FILTERED / DEEP, BYTES = 2 * P * (CELLS + FILTERED) * (int)sizeof(float) };
+  enum { FILTERED = TILE2 * WIDTH, TASKS = P * FILTERED / DEEP, BYTES = P * (STAGES * CELLS + 2 * FILTERED) * (int)sizeof(float) };
 };
 
 /* V floats to shared memory without waiting; zeros where there is no source. */
@@ -24,9 +24,16 @@ static __device__ __forceinline__ void fetch(float *to, const float *from, bool 
   for (int q = 0; q < V; q++) to[q] = there ? from[q] : 0.0f;
 #endif
 }
-static __device__ __forceinline__ void fetch_end(void) {
+static __device__ __forceinline__ void fetch_batch(void) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* All but the last LATER batches are there. */
+template <int LATER>
+static __device__ __forceinline__ void fetch_wait(void) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
 #endif
 }
 
@@ -41,25 +48,30 @@ static __device__ __forceinline__ void filter(const weights &w, const float *a, 
   }
 }
 
-/* How the planes of all tiles, one tile after the other, are dealt to blocks: `planes` in a row to each, or, with pieces > 0, a
- * tile's in so many pieces of `planes`. */
+/* How tiles are dealt to blocks. The first `whole` take a tile each, all its planes: neighbours run side by side and find each other's
+ * borders in the L2 cache. The planes of the other tiles, one tile after the other, go in runs of `planes` to the blocks that follow,
+ * or, with pieces > 0, every tile in so many pieces, the first of all tiles first. */
 typedef struct {
-  int planes, pieces, blocks;
+  int whole, planes, pieces, blocks;
 } cut;
 
-/* Planes z of a step are filtered along x2 while those of the next step are on their way, and those of the step before are filtered along
- * x3, four outputs a thread, and added to the 2 R + 1 sums along x1. */
-template <int R, int V, int P>
+/* Planes z of a step are filtered along x2 while those of the next steps are on their way, and those of the step before are filtered
+ * along x3, four outputs a thread, and added to the 2 R + 1 sums along x1. */
+template <int R, int V, int P, int STAGES>
 static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, int n2, int n3, int tiles, cut c, weights w, const float *__restrict__ in, float *__restrict__ out) {
-  typedef shape<R, V, P> S;
+  typedef shape<R, V, P, STAGES> S;
   extern __shared__ __align__(16) float planes[];
-  float *const raw = planes, *const columns = planes + 2 * P * S::CELLS; /* [2][P][...] */
+  float *const raw = planes, *const columns = planes + STAGES * P * S::CELLS; /* [STAGES][P][...], [2][P][...] */
   const int t = threadIdx.x, across = (n3 + TILE3 - 1) / TILE3, down = (n2 + TILE2 - 1) / TILE2;
   const int64_t plane = (int64_t)n2 * n3;
   const int mine = t / QUADS * S::WIDTH + t % QUADS * 4; /* where the four outputs' first value lies in a filtered plane */
-  int at, stop;
-  if (c.pieces > 0) at = (int)blockIdx.x / c.pieces * n1 + (int)blockIdx.x % c.pieces * c.planes, stop = min(at + c.planes, ((int)blockIdx.x / c.pieces + 1) * n1);
-  else at = (int)blockIdx.x * c.planes, stop = min(at + c.planes, tiles * n1);
+  int at, stop, b = (int)blockIdx.x - c.whole;
+  if (b < 0) at = (int)blockIdx.x * n1, stop = at + n1;
+  else if (c.pieces == 0) at = c.whole * n1 + b * c.planes, stop = min(at + c.planes, tiles * n1);
+  else {
+    const int rest = tiles - c.whole, tile = c.whole + b % rest;
+    at = tile * n1 + b / rest * c.planes, stop = min(at + c.planes, (tile + 1) * n1);
+  }
 
   while (at < stop) { /* a tile's planes begin .. end - 1 */
     const int tile = at / n1, begin = at % n1, end = min(n1, begin + stop - at);
@@ -77,39 +89,43 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
     }
     float acc[4][2 * R + 2] = {}; /* outputs before low + R need nothing from below it */
 
-    auto load = [&](int z, int turn) {
+    auto load = [&](int z, int stage) {
 #pragma unroll
       for (int half = 0; half < P; half++)
         if (z + half < high) {
-          float *to = raw + (turn * P + half) * S::CELLS + t * V;
+          float *to = raw + (stage * P + half) * S::CELLS + t * V;
 #pragma unroll
           for (int q = 0; q < S::LOADS; q++)
             if ((t + q * FUSED_THREADS) * V < S::CELLS) fetch<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
           f += plane;
         }
+      fetch_batch();
     };
     at += end - begin;
     __syncthreads(); /* the tile before is done with */
-    load(low, 0);
-    for (int z = low, turn = 0; z < end + R + P; z += P, turn ^= 1) {
-      if (z < high) fetch_end();
+#pragma unroll
+    for (int q = 0; q < STAGES - 1; q++) load(low + q * P, q);
+    int stage = 0, turn = 0;
+    for (int z = low; z < end + R + P; z += P, turn ^= 1) {
+      fetch_wait<STAGES - 2>();
       __syncthreads(); /* the planes z are there, and so are the filtered ones before them; the other buffers are read no more */
-      if (z + P < high) load(z + P, turn ^ 1);
+      load(z + (STAGES - 1) * P, stage == 0 ? STAGES - 1 : stage - 1);
       if (z < high) {
 #pragma unroll
         for (int first = 0; first < S::TASKS; first += FUSED_THREADS) {
           const int task = first + t, half = task / (S::FILTERED / DEEP), rest = task % (S::FILTERED / DEEP), row = rest / S::WIDTH * DEEP, column = rest % S::WIDTH;
           if (task >= S::TASKS) break;
-          const float *s = raw + (turn * P + half) * S::CELLS + row * S::WIDTH + column;
+          const float *s = raw + (stage * P + half) * S::CELLS + row * S::WIDTH + column;
           float *to = columns + (turn * P + half) * S::FILTERED + row * S::WIDTH + column;
-          float b[DEEP + 2 * R], sum[DEEP];
+          float v[DEEP + 2 * R], sum[DEEP];
 #pragma unroll
-          for (int q = 0; q < DEEP + 2 * R; q++) b[q] = s[q * S::WIDTH];
-          filter<R, DEEP, R>(w, b, sum);
+          for (int q = 0; q < DEEP + 2 * R; q++) v[q] = s[q * S::WIDTH];
+          filter<R, DEEP, R>(w, v, sum);
 #pragma unroll
           for (int q = 0; q < DEEP; q++) to[q * S::WIDTH] = sum[q];
         }
       }
+      stage = stage == STAGES - 1 ? 0 : stage + 1;
       if (z == low) continue;
 #pragma unroll
       for (int half = 0; half < P; half++) {
@@ -141,47 +157,53 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
   }
 }
 
-/* Least planes to the slowest of `slots` blocks at a time, each piece filtering 2 R planes more than it puts out. */
+/* Fewest planes for the slowest of `slots` multiprocessors; a run filters 2 R planes more than it puts out, twice so where it crosses
+ * into the next tile. */
 static cut best_cut(int tiles, int n1, int radius, int slots) {
-  const int64_t all = (int64_t)tiles * n1;
-  cut best = {(int)((all + slots - 1) / slots), 0, slots};
+  const int alone = tiles / slots * slots, rest = tiles - alone;
+  const int64_t before = (int64_t)(alone / slots) * (n1 + 2 * radius), all = (int64_t)rest * n1;
+  cut best = {alone, 0, 0, 0};
   int64_t least = 0;
-  for (int b = 0; b < slots; b++) {
+  best.planes = (int)((all + slots - 1) / slots), best.blocks = alone + (rest ? slots : 0);
+  for (int b = 0; b < slots && rest; b++) {
     const int64_t first = (int64_t)b * best.planes, last = (first + best.planes < all ? first + best.planes : all) - 1;
     const int64_t cost = first > last ? 0 : last - first + 1 + (last / n1 - first / n1 + 1) * 2 * radius;
     if (cost > least) least = cost;
   }
-  for (int pieces = 1; pieces <= n1 && pieces <= 64; pieces++) {
-    const int planes = (n1 + pieces - 1) / pieces, used = (n1 + planes - 1) / planes;
-    const int64_t cost = (int64_t)((tiles * used + slots - 1) / slots) * (planes + 2 * radius);
-    if (cost < least) least = cost, best.planes = planes, best.pieces = used, best.blocks = tiles * used;
-  }
+  least += before;
+  for (int pieces = 1; pieces <= n1 && pieces <= 64; pieces++)
+    for (int some = 0; some < 2; some++) { /* all tiles in pieces, or the rest */
+      const int whole = some ? alone : 0, planes = (n1 + pieces - 1) / pieces, used = (n1 + planes - 1) / planes, blocks = (tiles - whole) * used;
+      const int64_t cost = (whole ? before : 0) + (int64_t)((blocks + slots - 1) / slots) * (planes + 2 * radius);
+      if (cost < least) least = cost, best = (cut){whole, planes, used, whole + blocks};
+    }
   return best;
 }
 
 /* ---- dispatch ----------------------------------------------------------------------------------------- */
 
-template <int R, int V, int P>
+template <int R, int V, int P, int STAGES>
 static rb_status fused_by(const rb_smooth_plan *p, int processors, const rb_smooth_kernel *k, const void *in, void *out) {
   rb_status st = RB_OK;
   const int n1 = (int)p->desc.grid.n[0], n2 = (int)p->desc.grid.n[1], n3 = (int)p->desc.grid.n[2];
-  const int tiles = (int)(rb_blocks(n3, TILE3) * rb_blocks(n2, TILE2)) * p->desc.components;
+  const int tiles = (int)(rb_blocks(n3, TILE3) * rb_blocks(n2, TILE2)) * p->desc.components, bytes = shape<R, V, P, STAGES>::BYTES;
   const cut c = best_cut(tiles, n1, R, processors);
-  RB_CUDA_TRY(cudaFuncSetAttribute(fused_kernel<R, V, P>, cudaFuncAttributeMaxDynamicSharedMemorySize, shape<R, V, P>::BYTES));
-  RB_LAUNCH((fused_kernel<R, V, P>), c.blocks, FUSED_THREADS, (shape<R, V, P>::BYTES), n1, n2, n3, tiles, c, weights_of(k), (const float *)in, (float *)out);
+  RB_CUDA_TRY(cudaFuncSetAttribute(fused_kernel<R, V, P, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  RB_LAUNCH((fused_kernel<R, V, P, STAGES>), c.blocks, FUSED_THREADS, bytes, n1, n2, n3, tiles, c, weights_of(k), (const float *)in, (float *)out);
 done:
   return st;
 }
 template <int R>
 static rb_status fused(const rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
   rb_status st = RB_OK;
-  const bool quads = p->desc.grid.n[2] % 4 == 0 && (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0;
+  enum { FEW = R > 7 ? 2 : 3 }; /* stages that fit the 64 KiB of compute capability 7.5 */
+  const bool quads = p->desc.grid.n[2] % 4 == 0 && ((uintptr_t)in | (uintptr_t)out) % 16 == 0;
   int device, processors, shared;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (shape<R, 4, 2>::BYTES <= shared) return quads ? fused_by<R, 4, 2>(p, processors, k, in, out) : fused_by<R, 1, 2>(p, processors, k, in, out);
-  return quads ? fused_by<R, 4, 1>(p, processors, k, in, out) : fused_by<R, 1, 1>(p, processors, k, in, out);
+  if (shape<R, 4, 2, 3>::BYTES <= shared) return quads ? fused_by<R, 4, 2, 3>(p, processors, k, in, out) : fused_by<R, 1, 2, 3>(p, processors, k, in, out);
+  return quads ? fused_by<R, 4, 1, FEW>(p, processors, k, in, out) : fused_by<R, 1, 1, FEW>(p, processors, k, in, out);
 done:
   return st;
 }
