@@ -4,6 +4,7 @@
 
 #include "kernels/compose/compose.h"
 #include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/pinned.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ typedef struct {
   rb_compose_plan head;
   unsigned *most; /* bits of the greatest square, on the device */
   float *host;    /* the same, in pinned memory */
+  int host_is_own; /* pinned for this plan, as no slot was left */
   cudaEvent_t there;
 } compose_plan;
 

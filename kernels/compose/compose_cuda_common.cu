@@ -13,14 +13,19 @@ rb_status compose_open(const rb_backend *backend, compose_plan *p) {
   rb_status st = RB_OK;
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, sizeof *p->most, (void **)&p->most));
-  RB_CUDA_TRY(cudaMallocHost((void **)&p->host, sizeof *p->host));
+  p->host = (float *)rb_cuda_pinned_take();
+  if (!p->host) {
+    RB_CUDA_TRY(cudaMallocHost((void **)&p->host, sizeof *p->host));
+    p->host_is_own = 1;
+  }
   RB_CUDA_TRY(cudaEventCreateWithFlags(&p->there, cudaEventDisableTiming));
 done:
   return st;
 }
 void compose_close(compose_plan *p) {
   rb_release(p->head.backend, p->most);
-  if (p->host) cudaFreeHost(p->host);
+  if (p->host_is_own) cudaFreeHost(p->host);
+  else rb_cuda_pinned_return(p->host);
   if (p->there) cudaEventDestroy(p->there);
 }
 

@@ -1,6 +1,6 @@
 /* Ours: float32 weights, the field read where it lies, planar. Weights and offsets are worked out once for the three
- * components; borders cost no branch (a corner outside gets weight 0 and a clamped place). A block takes 32 x 8 nodes and DEEP
- * planes, so that corners are found in the L1 cache. */
+ * components; borders cost no branch (a corner outside gets weight 0 and a clamped place). A block takes 64 x 4 or 32 x 8 nodes and
+ * DEEP planes, so that corners are found in the L1 cache. */
 #include "kernels/compose/compose_cuda.cuh"
 
 enum { DEEP = 8 };
@@ -34,9 +34,9 @@ static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a,
   return a.w0 * (b.w0 * v00 + b.w1 * v01) + a.w1 * (b.w0 * v10 + b.w1 * v11);
 }
 
-template <int COMPONENTS>
+template <int COMPONENTS, int W>
 static __global__ void __launch_bounds__(WIDE *HIGH, RESIDENT) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
-  const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, first = blockIdx.z * DEEP;
+  const int k = blockIdx.x * W + threadIdx.x, j = blockIdx.y * (WIDE * HIGH / W) + threadIdx.y, first = blockIdx.z * DEEP;
   if (j >= g.n2 || k >= g.n3) return;
   const int plane = g.n2 * g.n3, here = j * g.n3 + k, last = min(first + DEEP, g.n1);
   const int64_t n = (int64_t)g.n1 * plane;
@@ -53,18 +53,20 @@ static __global__ void __launch_bounds__(WIDE *HIGH, RESIDENT) planar_kernel(siz
   }
 }
 
-static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+/* Long rows of nodes where they waste no more threads than short ones. */
+template <int COMPONENTS>
+static rb_status launch(rb_grid g, float scale, const void *f, const void *s, void *out) {
   rb_status st = RB_OK;
-  RB_LAUNCH(planar_kernel<3>, tiles_of(p->desc.grid, DEEP), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (float)a, (const float *)s1, (const float *)s2, (float *)out);
+  if (rb_blocks(g.n[2], 2 * WIDE) * 2 == rb_blocks(g.n[2], WIDE) && rb_blocks(g.n[1], HIGH / 2) < 65536)
+    RB_LAUNCH((planar_kernel<COMPONENTS, 2 * WIDE>), dim3(rb_blocks(g.n[2], 2 * WIDE), rb_blocks(g.n[1], HIGH / 2), rb_blocks(g.n[0], DEEP)), dim3(2 * WIDE, HIGH / 2), 0,
+              sizes_of(g), scale, (const float *)f, (const float *)s, (float *)out);
+  else
+    RB_LAUNCH((planar_kernel<COMPONENTS, WIDE>), tiles_of(g, DEEP), dim3(WIDE, HIGH), 0, sizes_of(g), scale, (const float *)f, (const float *)s, (float *)out);
 done:
   return st;
 }
-static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
-  rb_status st = RB_OK;
-  RB_LAUNCH(planar_kernel<1>, tiles_of(p->desc.grid, DEEP), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), 1.0f, (const float *)f, (const float *)s, (float *)out);
-done:
-  return st;
-}
+static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) { return launch<3>(p->desc.grid, (float)a, s1, s2, out); }
+static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) { return launch<1>(p->desc.grid, 1.0f, f, s, out); }
 
 extern "C" const rb_compose_ops rb_compose_planar = {compose_supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
                                                      compose_longest, compose_longest_end, compose_pad, compose_crop, compose_destroy, 0};

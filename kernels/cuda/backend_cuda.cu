@@ -1,5 +1,6 @@
 /* CUDA memory, stream and event timer of the current device. */
 #include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/pinned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,9 +46,22 @@ done:
 }
 /* Large arrays pass through pinned memory: the cores copy one stage while the bus carries another. What the driver does by itself
  * with pageable memory takes one core and some 12 GB/s. */
-enum { STAGES = 4, STAGE = 4 << 20, STAGED_LEAST = 1 << 20 };
-static char *stages; /* NULL: could not be had, everything goes the plain way */
+enum { STAGES = 4, STAGE = 4 << 20, STAGED_LEAST = 1 << 20, SLOTS = 64 };
+static char *stages; /* the slots of pinned.h behind them; NULL: could not be had, everything goes the plain way */
 static cudaEvent_t stage_events[STAGES];
+static char slot_lent[SLOTS];
+
+extern "C" void *rb_cuda_pinned_take(void) {
+  for (int i = 0; stages && i < SLOTS; i++)
+    if (!slot_lent[i]) {
+      slot_lent[i] = 1;
+      return stages + STAGES * STAGE + i * RB_PINNED_BYTES;
+    }
+  return NULL;
+}
+extern "C" void rb_cuda_pinned_return(void *slot) {
+  if (slot) slot_lent[((char *)slot - stages - STAGES * STAGE) / RB_PINNED_BYTES] = 0;
+}
 
 static size_t stage_bytes(size_t bytes, size_t at) { return bytes - at < STAGE ? bytes - at : (size_t)STAGE; }
 static rb_status cuda_upload(void *dst, const void *src, size_t bytes) {
@@ -181,7 +195,7 @@ static rb_status open_device(void) {
   RB_CUDA_TRY(cudaEventCreate(&begin_event));
   RB_CUDA_TRY(cudaEventCreate(&end_event));
   for (int i = 0; i < STAGES; i++) RB_CUDA_TRY(cudaEventCreateWithFlags(&stage_events[i], cudaEventDisableTiming));
-  if (cudaHostAlloc((void **)&stages, STAGES * STAGE, cudaHostAllocDefault) != cudaSuccess) {
+  if (cudaHostAlloc((void **)&stages, STAGES * STAGE + SLOTS * RB_PINNED_BYTES, cudaHostAllocDefault) != cudaSuccess) {
     (void)cudaGetLastError();
     stages = NULL;
   }

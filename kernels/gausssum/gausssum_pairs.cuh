@@ -46,7 +46,7 @@ static __device__ __forceinline__ float product(const float *a, const float *b) 
 /* out_i = sum_j G p_j.  In: q, p. */
 template <int D>
 struct vector_sum {
-  enum { IN = 2 * D, OUT = D, BACKWARD = 0 };
+  enum { IN = 2 * D, OUT = D };
   static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d);
 #pragma unroll
@@ -62,7 +62,7 @@ struct vector_sum {
 /* (sum (p_i.p_j) G d, sum G p_j).  In: q, p. */
 template <int D>
 struct hamiltonian_flow {
-  enum { IN = 2 * D, OUT = 2 * D, BACKWARD = 0 };
+  enum { IN = 2 * D, OUT = 2 * D };
   static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d), gp = g * product<D>(a + D, b + D);
 #pragma unroll
@@ -82,7 +82,7 @@ struct hamiltonian_flow {
  * In: q, p, alpha, beta. */
 template <int D>
 struct backward_products {
-  enum { IN = 4 * D, OUT = 2 * D, BACKWARD = 1 };
+  enum { IN = 4 * D, OUT = 2 * D };
   struct terms {
     float d[D], e[D], g, gp, gw, gd;
   };
@@ -125,7 +125,7 @@ static inline point_arrays point_arrays_of(const void *q, const void *p, const v
   point_arrays a = {{(const float *)q, (const float *)p, (const float *)alpha, (const float *)beta}};
   return a;
 }
-/* Plain loads: within one launch of several steps the arrays are written, too. */
+/* Plain loads: with overlapping launches the arrays are still being written while a kernel starts. */
 template <int D, int IN>
 static __device__ __forceinline__ void load_point(const point_arrays &in, int n, int i, float (&value)[IN]) {
 #pragma unroll
