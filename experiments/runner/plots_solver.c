@@ -21,8 +21,11 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
   const json_t *cases = json_object_get(j->record, "cases");
   const char *panel[32];
   int panels = rb_plot_panels(j, p, p->parts[0], panel), drawn = 0;
-  fprintf(script, "set multiplot layout 1,%d title TITLE font ',13'\nset style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n", panels);
-  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset ylabel '%s'\nset key top right font ',8' noenhanced\nset yrange [0:*]\n", p->y_label ? p->y_label : "time in s");
+  const int many = panels > 4; /* one key for all, at the right */
+  fprintf(script, "set multiplot layout 1,%d%s title TITLE font ',13'\nset style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n", panels,
+          many ? " margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045" : "");
+  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset ylabel '%s'\nset key %s font ',8' noenhanced\nset yrange [0:*]\n", p->y_label ? p->y_label : "time in s",
+          many ? "at screen 0.995,0.82 right top vertical" : "top right");
   for (int q = 0; q < panels; q++) {
     size_t i;
     json_t *c;
@@ -40,7 +43,7 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     if (!rows) continue;
     fprintf(data, "\n\n");
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
-    if (panels > 4) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\nset offsets 0,0,0,0\n" : "set offsets 0,0,graph 0.45,0\n"); /* room for the one key */
+    if (many) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\n" : "");
     for (unsigned k = 0; k < p->parts_count; k++) {
       const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
       if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title '%s' lc rgb COLOR1", data_path, drawn, name);
