@@ -84,12 +84,17 @@ static void print_row(void *context, const rb_claire_iteration *t) {
           t->step, t->forcing, t->seconds);
 }
 
-static rb_status fits(const rb_variant *v, const rb_claire_options *o, rb_grid grid) {
+/* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the first stands:
+ * its history, 14 fields and what a cubic basis keeps. */
+static rb_status fits(const rb_variant *v, const request *r, rb_grid grid, size_t *need) {
   rb_status st = RB_OK;
-  size_t need, host;
+  const rb_claire_options *o = &r->claire;
+  const size_t values = (size_t)rb_grid_points(grid) * (size_t)(o->steps + 1 + 14 + 4);
+  size_t host;
   RB_TRY(rb_variant_available(v));
-  RB_TRY(rb_claire_predict(v, o, grid, &need, &host));
-  RB_TRY(rb_fits_memory(v, need));
+  RB_TRY(rb_claire_predict(v, o, grid, need, &host));
+  if (r->common.labels[RB_TEMPLATE]) *need += values * rb_dtype_size(((const rb_claire_config *)v->ops)->dtype);
+  RB_TRY(rb_fits_memory(v, *need));
 done:
   return st;
 }
@@ -152,9 +157,9 @@ static rb_status run(request *r, rb_claire_result *result) {
   const double start = rb_seconds_now();
   double joules;
   RB_TRY(rb_image_variant(&r->common, &rb_claire_family, "fused-fd8-linear", "cpu-fd8-linear", &v));
-  if (r->common.grid.n[0]) RB_TRY(fits(v, &r->claire, r->common.grid)); /* before anything of that size is made */
+  if (r->common.grid.n[0]) RB_TRY(fits(v, r, r->common.grid, &k.predicted)); /* before anything of that size is made */
   RB_TRY(rb_image_open(&r->common, &pair));
-  RB_TRY(fits(v, &r->claire, pair.grid));
+  RB_TRY(fits(v, r, pair.grid, &k.predicted));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);
   RB_TRY(rb_claire_create(v, &r->claire, pair.grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &c));
@@ -164,6 +169,7 @@ static rb_status run(request *r, rb_claire_result *result) {
   if (result->seconds < 0.5) k.energy = NAN; /* below the counter's ticks */
   k.peak = rb_memory_peak(b->kind);
   RB_TRY(write_images(r, &pair, c, &det, &overlaps));
+  k.peak_with_results = rb_memory_peak(b->kind);
   k.solver = result->seconds, k.total = rb_seconds_now() - start;
   RB_TRY(write_metrics(r, &pair, v, result, det, &overlaps, k));
   printf("%s: mismatch %.4g, gradient %.3g, det F %.3g to %.3g", v->name, result->mismatch, result->gradient, det.least, det.greatest);

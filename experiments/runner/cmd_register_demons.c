@@ -71,11 +71,10 @@ static void print_row(void *context, int iteration, double energy, double longes
   if (iteration <= 5 || iteration % 5 == 0) fprintf(stderr, "%9d %18.6g %9.3g voxels\n", iteration, energy, longest);
 }
 
-static rb_status fits(const rb_variant *v, const rb_demons_options *o, rb_grid grid) {
+static rb_status fits(const rb_variant *v, const rb_demons_options *o, rb_grid grid, size_t *need) {
   rb_status st = RB_OK;
-  size_t need;
-  RB_TRY(rb_demons_predict(v, o, grid, &need));
-  RB_TRY(rb_fits_memory(v, need));
+  RB_TRY(rb_demons_predict(v, o, grid, need));
+  RB_TRY(rb_fits_memory(v, *need));
 done:
   return st;
 }
@@ -145,9 +144,9 @@ static rb_status run(request *r, rb_demons_result *result) {
   rb_register_costs k = {0};
   const double start = rb_seconds_now();
   RB_TRY(rb_image_variant(&r->common, &rb_demons_family, "gpu-fused", "cpu", &v));
-  if (r->common.grid.n[0]) RB_TRY(fits(v, &r->demons, r->common.grid)); /* before anything of that size is made */
+  if (r->common.grid.n[0]) RB_TRY(fits(v, &r->demons, r->common.grid, &k.predicted)); /* before anything of that size is made */
   RB_TRY(rb_image_open(&r->common, &pair));
-  RB_TRY(fits(v, &r->demons, pair.grid));
+  RB_TRY(fits(v, &r->demons, pair.grid, &k.predicted));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
@@ -156,6 +155,7 @@ static rb_status run(request *r, rb_demons_result *result) {
   k.energy = v->backend == RB_CUDA && k.solver >= 0.5 ? rb_nvml_energy() - joules : NAN; /* the counter ticks slowly */
   k.peak = rb_memory_peak(b->kind);
   RB_TRY(write_images(r, &pair, d, &q));
+  k.peak_with_results = rb_memory_peak(b->kind);
   k.total = rb_seconds_now() - start;
   RB_TRY(write_metrics(r, &pair, v, result, &q, k));
   printf("%s: mismatch %.4g, det F %.3g to %.3g", v->name, q.mismatch, q.det_min, q.det_max);

@@ -159,6 +159,8 @@ json_t *rb_register_metrics(const char *program, const rb_variant *v, const rb_p
                         (json_int_t)pair->grid.n[1], (json_int_t)pair->grid.n[0]);
   json_object_set_new(j, "seconds", json_pack("{s:f,s:f}", "solver", k.solver, "files_in_to_files_out", k.total));
   json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)k.peak));
+  json_object_set_new(j, "memory_peak_with_results_bytes", json_integer((json_int_t)k.peak_with_results));
+  json_object_set_new(j, "memory_predicted_bytes", json_integer((json_int_t)k.predicted));
   if (isfinite(k.energy)) json_object_set_new(j, "energy_joule", json_real(k.energy));
   return j;
 }

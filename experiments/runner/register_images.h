@@ -40,7 +40,7 @@ rb_status rb_write_result(const rb_image_request *r, const rb_pair *pair, const 
 
 typedef struct {
   double total, solver, energy; /* s, s, J (NaN: not measured) */
-  size_t peak;                  /* bytes on the backend */
+  size_t predicted, peak, peak_with_results; /* bytes on the backend */
 } rb_register_costs;
 /* What every metrics.json begins with. New reference. */
 json_t *rb_register_metrics(const char *program, const rb_variant *v, const rb_pair *pair, rb_register_costs k);

@@ -176,6 +176,10 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
   for f in warped velocity displacement detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
+  foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums)
+    awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536) }' "$1"
+  }
+  ok "register claire foretells its memory" foretold r/metrics.json
   ok "metrics hold the counts" grep -q '"hessian_products"' r/metrics.json
   expect 6 "iteration limit; the best iterate is in r6" "${solve[@]}" --size 16 --no-continuation --newton 1 --tolerance 1e-6 --out r6
   ok "the best iterate is written" test -s r6/velocity.nii.gz
@@ -217,6 +221,7 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register demons --template $brain --reference $head --variant cpu)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
   for f in warped velocity displacement detF labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
+  ok "register demons foretells its memory" foretold d/metrics.json
   ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
   expect 6 "iterations used up; the last iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
   expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
