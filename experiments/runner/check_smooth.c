@@ -47,6 +47,40 @@ static void against_oracle(rb_checker *c, const rb_smooth_desc *d, double sigma)
   free(want), free(got), free(in);
 }
 
+/* Grids too large for the oracle: against the baseline, which other checks hold to it. */
+static void against_baseline(rb_checker *c, const rb_smooth_desc *d, double sigma) {
+  const int64_t m = values_of(d);
+  const size_t bytes = (size_t)m * rb_dtype_size(d->dtype);
+  const rb_variant *v;
+  void *in = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes);
+  if (rb_check_status(c, rb_variant_find(&rb_smooth_family, "cpu/omp", &v), "baseline")) {
+    rb_check_random(d->dtype, in, m, 65);
+    if (rb_check_status(c, by(c->variant, d, sigma, -1, in, got), "smooth") && rb_check_status(c, by(v, d, sigma, -1, in, want), "baseline"))
+      rb_check_value(c, rb_check_distance(d->dtype, got, want, m), 2 * rb_smooth_tolerance(d, sigma, 1), "all axes sigma %g %lldx%lldx%lld x %d, many tiles", sigma,
+                     (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2], d->components);
+  }
+  free(want), free(got), free(in);
+}
+
+/* A plan that knows its widest sigma gives the same, and refuses what it has no room for. */
+static void planned(rb_checker *c, rb_dtype t) {
+  rb_smooth_desc d = {.grid = {{9, 11, 12}}, .components = 3, .dtype = t};
+  const int64_t m = values_of(&d);
+  const size_t bytes = (size_t)m * rb_dtype_size(t);
+  void *in = malloc(bytes), *one = malloc(bytes), *two = malloc(bytes);
+  rb_check_random(t, in, m, 66);
+  if (rb_check_status(c, by(c->variant, &d, 1.2, -1, in, one), "smooth")) {
+    d.sigma = 1.2;
+    if (rb_check_status(c, by(c->variant, &d, 1.2, -1, in, two), "planned"))
+      rb_check_value(c, rb_check_distance(t, one, two, m), 0, "a plan that knows its sigma, %s", rb_dtype_name(t));
+    if (rb_smooth_workspace(c->variant, &d) == 0) {
+      rb_check_value(c, by(c->variant, &d, 10, -1, in, two) == RB_EINVAL ? 0 : 1, 0, "a sigma that a plan has no room for is refused, %s", rb_dtype_name(t));
+      rb_clear();
+    }
+  }
+  free(two), free(one), free(in);
+}
+
 /* One voxel of 1 becomes the normalised kernel of the contract, written out anew here. */
 static void impulse(rb_checker *c, rb_dtype t, double sigma) {
   const int r = (int)ceil(3 * sigma);
@@ -110,6 +144,11 @@ void rb_check_smooth(rb_checker *c) {
     against_oracle(c, &d, 2.4);
     d.grid = rb_grid_make(40, 290, 9);
     against_oracle(c, &d, 2.4);
+    planned(c, (rb_dtype)t);
+    if (c->variant->backend != RB_CUDA) continue;
+    /* on 132 multiprocessors: 100 tiles, whose planes are dealt in runs that cross from tile to tile; 300, of which 264 go whole */
+    d.grid = rb_grid_make(40, 320, 640);
+    for (d.components = 1; d.components <= 3; d.components += 2) against_baseline(c, &d, 1);
   }
 }
 

@@ -85,15 +85,18 @@ static void print_row(void *context, const rb_claire_iteration *t) {
 }
 
 /* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the first stands:
- * its history, 14 fields and what a cubic basis keeps. */
+ * its history, 14 fields, what a cubic basis keeps, and the spectral plans that differentiate and smooth. */
 static rb_status fits(const rb_variant *v, const request *r, rb_grid grid, size_t *need) {
   rb_status st = RB_OK;
   const rb_claire_options *o = &r->claire;
-  const size_t values = (size_t)rb_grid_points(grid) * (size_t)(o->steps + 1 + 14 + 4);
   size_t host;
   RB_TRY(rb_variant_available(v));
   RB_TRY(rb_claire_predict(v, o, grid, need, &host));
-  if (r->common.labels[RB_TEMPLATE]) *need += values * rb_dtype_size(((const rb_claire_config *)v->ops)->dtype);
+  if (r->common.labels[RB_TEMPLATE]) {
+    const rb_claire_config *c = v->ops;
+    const int spectral = c->scheme != RB_SPECTRAL ? 0 : v->backend == RB_CUDA ? 10 : 3;
+    *need += (size_t)rb_grid_points(grid) * (size_t)(o->steps + 1 + 14 + 4 + spectral) * rb_dtype_size(c->dtype);
+  }
   RB_TRY(rb_fits_memory(v, *need));
 done:
   return st;

@@ -23,6 +23,7 @@ typedef struct rb_backend {
   rb_backend_kind kind;
   rb_status (*alloc)(size_t bytes, void **out);
   void (*release)(void *p);
+  /* Host memory may be used again on return. Main thread only: large copies share pinned stages. */
   rb_status (*upload)(void *dst, const void *host, size_t bytes);
   rb_status (*download)(void *host, const void *src, size_t bytes);
   rb_status (*fill)(void *dst, int byte, size_t bytes);

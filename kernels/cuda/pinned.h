@@ -1,4 +1,5 @@
-/* Pinned host memory for the few bytes that a kernel tells the host: pinning costs 0.6 ms a time, so slots of one page are lent. */
+/* Pinned host memory for the few bytes that a kernel tells the host: pinning costs 0.6 ms a time, so slots of one page
+ * are lent. */
 #ifndef RB_CUDA_PINNED_H
 #define RB_CUDA_PINNED_H
 
@@ -8,7 +9,7 @@ extern "C" {
 
 enum { RB_PINNED_BYTES = 64 };
 
-/* RB_PINNED_BYTES, aligned to as many; NULL when all are lent or none could be had. Main thread only. */
+/* A slot of RB_PINNED_BYTES; NULL when all are lent or none could be had. Main thread only. */
 void *rb_cuda_pinned_take(void);
 /* Accepts NULL. */
 void rb_cuda_pinned_return(void *slot);

@@ -115,7 +115,8 @@ struct halved {
   enum { ROOM = COUNT > 24 ? (COUNT + 15) / 16 * 16 : (COUNT + 7) / 8 * 8 };
 };
 
-/* A launch may overtake the end of the one before it: what that one writes is not read before this. */
+/* The next launch's blocks may start as soon as all of this one's have; they wait for its end before they read or write what it
+ * does, and as every launch waits for the one before it, for all earlier ones'. */
 static __device__ __forceinline__ void let_next_launch_start(void) {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();
@@ -127,8 +128,8 @@ static __device__ __forceinline__ void wait_for_previous_launch(void) {
 #endif
 }
 
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. The column after the next is on its
- * way while one is worked on, where registers suffice for it. */
+/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. The next column is on its way
+ * while one is worked on, where registers suffice for it. */
 template <int D, class OP>
 static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
                                                            row_end end) {

@@ -176,8 +176,8 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
   for f in warped velocity displacement detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
-  foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums)
-    awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536) }' "$1"
+  foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums), and above half of it
+    awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536 && p <= 2 * m) }' "$1"
   }
   ok "register claire foretells its memory" foretold r/metrics.json
   ok "metrics hold the counts" grep -q '"hessian_products"' r/metrics.json
