@@ -56,7 +56,9 @@ static void xml(FILE *f, const char *s) {
     }
 }
 
-static void report(rb_checker *c, const char *name, const char *failure) {
+/* values: "VALUE, limit LIMIT", or what failed. */
+static void report(rb_checker *c, const char *name, int failed, const char *values) {
+  const char *failure = failed ? values : NULL;
   if (c->junit_cases) {
     fprintf(c->junit_cases, "    <testcase classname=\"%s.%s\" name=\"", c->family->name, c->variant->name);
     xml(c->junit_cases, name);
@@ -68,26 +70,20 @@ static void report(rb_checker *c, const char *name, const char *failure) {
     }
     fprintf(c->junit_cases, "</testcase>\n");
   }
-  if (failure)
-    printf("FAIL  %s %s: %s: %s\n", c->family->name, c->variant->name, name, failure);
-  else if (c->verbose)
-    printf("pass  %s %s: %s\n", c->family->name, c->variant->name, name);
+  if (failed || c->verbose) printf("%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
 }
 
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {
-  char name[160], failure[96];
+  char name[160], values[96];
+  const int failed = !(value <= limit);
   va_list args;
   va_start(args, format);
   vsnprintf(name, sizeof name, format, args);
   va_end(args);
-  if (value <= limit) {
-    c->passed++;
-    report(c, name, NULL);
-    return;
-  }
-  c->failed++;
-  snprintf(failure, sizeof failure, "%.3g, limit %.3g", value, limit);
-  report(c, name, failure);
+  if (failed) c->failed++;
+  else c->passed++;
+  snprintf(values, sizeof values, "%.3g, limit %.3g", value, limit);
+  report(c, name, failed, values);
 }
 
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) {
@@ -105,68 +101,8 @@ int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) {
   c->failed++;
   snprintf(failure, sizeof failure, "%.255s", rb_message());
   rb_clear();
-  report(c, name, failure);
+  report(c, name, 1, failure);
   return 0;
-}
-
-/* Golden files: one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats. */
-static void golden_path(const rb_checker *c, const char *folder, char *path, size_t size) {
-  char variant[64];
-  snprintf(variant, sizeof variant, "%s", c->variant->name);
-  for (char *s = variant; *s; s++)
-    if (*s == '/') *s = '-';
-  snprintf(path, size, "%s/%s_%s.txt", folder, c->family->name, variant);
-}
-
-void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
-  if (c->record) {
-    fprintf(c->record, "case %s %lld %.17g\n", name, (long long)n, limit);
-    for (int64_t i = 0; i < n; i++) fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
-    return;
-  }
-  char path[1024], read_name[96];
-  golden_path(c, c->golden, path, sizeof path);
-  FILE *f = fopen(path, "r");
-  long long count;
-  while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
-    int mine = strcmp(read_name, name) == 0 && count == n;
-    double v, worst = 0;
-    for (long long i = 0; i < count; i++) {
-      if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
-      if (!mine) continue; /* another case may hold more values than this one */
-      const double e = fabs(v - (double)values[i]);
-      if (worst == worst && !(e <= worst)) worst = e; /* a NaN stays */
-    }
-    if (mine) {
-      rb_check_value(c, worst, limit, "golden %s", name);
-      c->golden_matched++;
-    }
-  }
-  if (f) fclose(f);
-}
-
-/* Cases in the variant's golden file; -1 when there is none. */
-static int golden_count(const rb_checker *c) {
-  char path[1024], word[128];
-  int count = 0;
-  golden_path(c, c->golden, path, sizeof path);
-  FILE *f = fopen(path, "r");
-  if (!f) return -1;
-  while (fscanf(f, "%127s", word) == 1) count += strcmp(word, "case") == 0;
-  fclose(f);
-  return count;
-}
-
-static void golden_checks(rb_checker *c) {
-  if (c->family == &rb_interp_family) rb_check_interp_golden(c);
-  if (c->family == &rb_derivative_family) rb_check_derivative_golden(c);
-  if (c->family == &rb_spectral_family) rb_check_spectral_golden(c);
-  if (c->family == &rb_field_family) rb_check_field_golden(c);
-  if (c->family == &rb_transport_family) rb_check_transport_golden(c);
-  if (c->family == &rb_gausssum_family) rb_check_gausssum_golden(c);
-  if (c->family == &rb_smooth_family) rb_check_smooth_golden(c);
-  if (c->family == &rb_compose_family) rb_check_compose_golden(c);
-  if (c->family == &rb_force_family) rb_check_force_golden(c);
 }
 
 static void live_checks(rb_checker *c) {
@@ -183,35 +119,21 @@ static void live_checks(rb_checker *c) {
 }
 
 static void check_variant(rb_checker *c, const rb_check_options *o) {
+  const int recordable = c->variant->backend == RB_CUDA && c->family != &rb_probe_family;
   int before_pass = c->passed, before_fail = c->failed;
   char note[700] = "";
   rb_status st = rb_variant_available(c->variant);
   if (st == RB_OK) {
     live_checks(c);
-    if (o->record && c->variant->backend == RB_CUDA && c->family != &rb_probe_family) {
-      char path[1024];
-      golden_path(c, o->record, path, sizeof path);
-      c->record = fopen(path, "w");
-      if (!c->record) {
-        printf("FAIL  cannot write %s\n", path);
-        c->failed++;
-      } else {
-        golden_checks(c);
-        fclose(c->record);
-        c->record = NULL;
-      }
-    }
+    if (o->record && recordable) rb_golden_record(c, o->record);
   } else {
     snprintf(note, sizeof note, "unavailable: %s", rb_message());
     rb_clear();
     c->skipped++;
   }
-  if (c->variant->backend == RB_CUDA && c->family != &rb_probe_family && !o->record && c->golden) {
-    int recorded = golden_count(c);
-    c->golden_matched = 0;
-    golden_checks(c);
-    /* a missing or renamed recording must not pass for an agreeing one */
-    rb_check_value(c, recorded > 0 && c->golden_matched == recorded ? 0 : 1, 0, "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
+  if (recordable && !o->record && c->golden) {
+    if (o->seal) rb_golden_seal(c, c->golden);
+    rb_golden_compare(c);
     if (st != RB_OK) snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output");
   }
   printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,

@@ -16,6 +16,7 @@ typedef struct rb_checker {
   int verbose;
   int passed, failed, skipped;
   int golden_matched; /* cases of the golden file that were compared */
+  struct rb_golden_limits *learned; /* not NULL: rb_check_golden learns limits instead of judging */
 } rb_checker;
 
 /* One check of the variant under test. Passes when value <= limit (a NaN fails); prints failures. */
@@ -27,6 +28,13 @@ int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attr
  * its file is not compared, but every case of the file must be (the driver counts). When recording, store values
  * and limit instead. */
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
+
+/* The variant's recorded outputs: all compared with the CPU's oracle; written to `folder` by a GPU host, and sealed. Sealing tightens
+ * the limit of every case from what rounding could do at worst to twice what the oracle differs now (and 16 roundings), so
+ * that a drift on either side shows that the worst case would hide. */
+void rb_golden_compare(rb_checker *c);
+void rb_golden_record(rb_checker *c, const char *folder);
+void rb_golden_seal(rb_checker *c, const char *folder);
 
 /* All checks of the variant under test; expects it to be available. */
 void rb_check_interp(rb_checker *c);
@@ -70,7 +78,7 @@ typedef struct {
   const char *family[8]; /* none: all */
   const char *junit, *golden, *record;
   const char *variant; /* only this one, or NULL */
-  int verbose;
+  int verbose, seal;
 } rb_check_options;
 /* Exit code: 0 all passed, 3 something failed, 9 nothing ran. */
 int rb_check_run(const rb_check_options *options);

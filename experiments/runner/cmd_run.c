@@ -76,8 +76,9 @@ static const char check_help[] =
     "  --variant NAME   only this variant\n"
     "  --junit FILE     write JUnit XML\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
-    "  --record DIR     write the CUDA variants' outputs there, as new recordings\n"
-    "  --verbose        list passed checks too\n\n"
+    "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
+    "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
+    "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 9 nothing ran\n";
 
 int rb_cmd_check(int argc, char **argv) {
@@ -95,6 +96,7 @@ int rb_cmd_check(int argc, char **argv) {
     else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
     else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
     else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
+    else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
     else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
     else if (rb_family_find(argv[i], &family) != RB_OK) return rb_usage("check", "%s", rb_message());
     else if (o.families < 8) o.family[o.families++] = argv[i];

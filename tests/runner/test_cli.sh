@@ -3,6 +3,7 @@
 # usage: test_cli.sh PATH_TO_REGBENCH
 set -u
 bin=$(realpath "$1")
+golden=$(realpath "$(dirname "$0")/../golden")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export REGBENCH_DATA=$work/data XDG_DATA_HOME=$work/xdg
@@ -284,6 +285,15 @@ if command -v plastimatch >/dev/null; then expect 0 "1 valid" "${external[@]}"; 
 expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
 ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml
 expect 2 "nearest is interp" "$bin" check intrep
+# recorded GPU outputs: a value that drifts fails, and sealing does not paper over it; a loose limit is tightened
+mkdir g && cp "$golden/force_cuda-grid.txt" g && recorded=("$bin" check force --variant cuda/grid --golden g)
+expect 0 "0 failed" "${recorded[@]}"
+sed -i '2s/^[^ ]*/0x1p+1/' g/force_cuda-grid.txt
+expect 3 "golden force" "${recorded[@]}"
+expect 3 "golden force" "${recorded[@]}" --seal
+sed '1s/[^ ]*$/0.5/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
+expect 0 "0 failed" "${recorded[@]}" --seal
+ok "sealing tightens a limit" awk 'NR == 1 { exit !($4 > 0 && $4 < 1e-3) }' g/force_cuda-grid.txt
 expect 2 "no variant" "$bin" check --variant cpu/best
 expect 0 "cpu/copy +[0-9.]+ GB/s" "$bin" probe cpu/copy --samples 3
 expect 2 "no variant" "$bin" probe cpu/cpoy

@@ -1,0 +1,149 @@
+/* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats. */
+#include "experiments/runner/check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES = 128, NAME = 96, PATH = 1024 };
+
+struct rb_golden_limits {
+  int count;
+  struct {
+    char name[NAME];
+    long long values;
+    double limit;
+  } of[CASES];
+};
+
+static void golden_path(const rb_checker *c, const char *folder, char path[PATH]) {
+  char variant[64];
+  snprintf(variant, sizeof variant, "%s", c->variant->name);
+  for (char *s = variant; *s; s++)
+    if (*s == '/') *s = '-';
+  snprintf(path, PATH, "%s/%s_%s.txt", folder, c->family->name, variant);
+}
+
+void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
+  if (c->record) {
+    fprintf(c->record, "case %s %lld %.17g\n", name, (long long)n, limit);
+    for (int64_t i = 0; i < n; i++) fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
+    return;
+  }
+  char path[PATH], read_name[NAME];
+  golden_path(c, c->golden, path);
+  FILE *f = fopen(path, "r");
+  long long count;
+  while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
+    int mine = strcmp(read_name, name) == 0 && count == n;
+    double v, worst = 0, largest = 0;
+    for (long long i = 0; i < count; i++) {
+      if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
+      if (!mine) continue; /* another case may hold more values than this one */
+      const double e = fabs(v - (double)values[i]);
+      if (worst == worst && !(e <= worst)) worst = e; /* a NaN stays */
+      largest = fmax(largest, fabs(v));
+    }
+    if (!mine) continue;
+    if (c->learned && c->learned->count < CASES && worst <= limit) {
+      const int k = c->learned->count++;
+      snprintf(c->learned->of[k].name, NAME, "%s", name);
+      c->learned->of[k].values = count;
+      c->learned->of[k].limit = fmin(limit, 2 * worst + 16 * FLT_EPSILON * largest);
+    } else if (!c->learned) {
+      rb_check_value(c, worst, limit, "golden %s", name);
+      c->golden_matched++;
+    }
+  }
+  if (f) fclose(f);
+}
+
+/* Cases in the variant's golden file; -1 when there is none. */
+static int golden_count(const rb_checker *c) {
+  char path[PATH], word[128];
+  int count = 0;
+  golden_path(c, c->golden, path);
+  FILE *f = fopen(path, "r");
+  if (!f) return -1;
+  while (fscanf(f, "%127s", word) == 1) count += strcmp(word, "case") == 0;
+  fclose(f);
+  return count;
+}
+
+static void golden_checks(rb_checker *c) {
+  if (c->family == &rb_interp_family) rb_check_interp_golden(c);
+  if (c->family == &rb_derivative_family) rb_check_derivative_golden(c);
+  if (c->family == &rb_spectral_family) rb_check_spectral_golden(c);
+  if (c->family == &rb_field_family) rb_check_field_golden(c);
+  if (c->family == &rb_transport_family) rb_check_transport_golden(c);
+  if (c->family == &rb_gausssum_family) rb_check_gausssum_golden(c);
+  if (c->family == &rb_smooth_family) rb_check_smooth_golden(c);
+  if (c->family == &rb_compose_family) rb_check_compose_golden(c);
+  if (c->family == &rb_force_family) rb_check_force_golden(c);
+}
+
+void rb_golden_compare(rb_checker *c) {
+  const int recorded = golden_count(c);
+  c->golden_matched = 0;
+  golden_checks(c);
+  /* a missing or renamed recording must not pass for an agreeing one */
+  rb_check_value(c, recorded > 0 && c->golden_matched == recorded ? 0 : 1, 0, "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
+}
+
+static void cannot(rb_checker *c, const char *what, const char *path) {
+  printf("FAIL  cannot %s %s\n", what, path);
+  c->failed++;
+}
+
+void rb_golden_record(rb_checker *c, const char *folder) {
+  char path[PATH];
+  golden_path(c, folder, path);
+  c->record = fopen(path, "w");
+  if (!c->record) {
+    cannot(c, "write", path);
+    return;
+  }
+  golden_checks(c);
+  const int whole = !ferror(c->record);
+  if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);
+  c->record = NULL;
+  rb_golden_seal(c, folder);
+}
+
+/* A copy of the file with the limits learned, put in its place. */
+static int rewrite(const char *path, const struct rb_golden_limits *learned) {
+  char beside[PATH + 8], line[1024], name[NAME];
+  long long count;
+  double limit;
+  snprintf(beside, sizeof beside, "%s.new", path);
+  FILE *from = fopen(path, "r"), *to = from ? fopen(beside, "w") : NULL;
+  while (to && fgets(line, sizeof line, from)) {
+    int used = 0;
+    if (sscanf(line, "case %95s %lld %lf", name, &count, &limit) == 3)
+      for (int i = 0; i < learned->count && !used; i++) {
+        if (strcmp(learned->of[i].name, name) != 0 || learned->of[i].values != count) continue;
+        fprintf(to, "case %s %lld %.3g\n", name, count, learned->of[i].limit);
+        used = 1;
+      }
+    if (!used) fputs(line, to);
+  }
+  int ok = to && !ferror(to) && !ferror(from);
+  if (from) fclose(from);
+  if (to && fclose(to) != 0) ok = 0;
+  return ok && rename(beside, path) == 0;
+}
+
+void rb_golden_seal(rb_checker *c, const char *folder) {
+  const char *golden = c->golden;
+  struct rb_golden_limits *learned = calloc(1, sizeof *learned);
+  char path[PATH];
+  golden_path(c, folder, path);
+  if (learned) {
+    c->golden = folder, c->learned = learned;
+    golden_checks(c);
+    c->golden = golden, c->learned = NULL;
+  }
+  if (!learned || !rewrite(path, learned)) cannot(c, "seal", path);
+  free(learned);
+}
