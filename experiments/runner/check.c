@@ -105,26 +105,34 @@ int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) {
   return 0;
 }
 
-static void live_checks(rb_checker *c) {
-  if (c->family == &rb_interp_family) rb_check_interp(c);
-  if (c->family == &rb_derivative_family) rb_check_derivative(c);
-  if (c->family == &rb_spectral_family) rb_check_spectral(c);
-  if (c->family == &rb_field_family) rb_check_field(c);
-  if (c->family == &rb_transport_family) rb_check_transport(c);
-  if (c->family == &rb_gausssum_family) rb_check_gausssum(c);
-  if (c->family == &rb_smooth_family) rb_check_smooth(c);
-  if (c->family == &rb_compose_family) rb_check_compose(c);
-  if (c->family == &rb_force_family) rb_check_force(c);
-  if (c->family == &rb_probe_family) rb_check_probe(c);
-}
+/* A family without recorded outputs has no `golden`. */
+static const struct {
+  const rb_family *family;
+  void (*live)(rb_checker *c), (*golden)(rb_checker *c);
+} families_checked[] = {
+    {&rb_interp_family, rb_check_interp, rb_check_interp_golden},
+    {&rb_derivative_family, rb_check_derivative, rb_check_derivative_golden},
+    {&rb_spectral_family, rb_check_spectral, rb_check_spectral_golden},
+    {&rb_field_family, rb_check_field, rb_check_field_golden},
+    {&rb_transport_family, rb_check_transport, rb_check_transport_golden},
+    {&rb_gausssum_family, rb_check_gausssum, rb_check_gausssum_golden},
+    {&rb_smooth_family, rb_check_smooth, rb_check_smooth_golden},
+    {&rb_compose_family, rb_check_compose, rb_check_compose_golden},
+    {&rb_force_family, rb_check_force, rb_check_force_golden},
+    {&rb_probe_family, rb_check_probe, NULL},
+};
 
 static void check_variant(rb_checker *c, const rb_check_options *o) {
-  const int recordable = c->variant->backend == RB_CUDA && c->family != &rb_probe_family;
+  void (*live)(rb_checker *) = NULL;
+  c->golden_cases = NULL;
+  for (size_t i = 0; i < sizeof families_checked / sizeof *families_checked; i++)
+    if (families_checked[i].family == c->family) live = families_checked[i].live, c->golden_cases = families_checked[i].golden;
+  const int recordable = c->variant->backend == RB_CUDA && c->golden_cases;
   int before_pass = c->passed, before_fail = c->failed;
   char note[700] = "";
   rb_status st = rb_variant_available(c->variant);
   if (st == RB_OK) {
-    live_checks(c);
+    if (live) live(c);
     if (o->record && recordable) rb_golden_record(c, o->record);
   } else {
     snprintf(note, sizeof note, "unavailable: %s", rb_message());

@@ -16,6 +16,7 @@ typedef struct rb_checker {
   int verbose;
   int passed, failed, skipped;
   int golden_matched; /* cases of the golden file that were compared */
+  void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */
   struct rb_golden_limits *learned; /* not NULL: rb_check_golden learns limits instead of judging */
 } rb_checker;
 
