@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TWIN_ITERATIONS = 3, AGREEMENT_MOST = 1500000 };
+enum { TWIN_ITERATIONS = 3, AGREEMENT_MOST = 1500000, SETUPS = 5 };
 
 typedef struct {
   const rb_case *c;
@@ -26,7 +26,7 @@ typedef struct {
   rb_demons_options options;
   rb_pair pair;
   rb_demons *solver;
-  double setup_seconds;
+  double setup_first, setup_median; /* of SETUPS, as long as they take less than a second together */
   rb_demons_result result, first, last, timed; /* first, last: float64 on the CPU */
   float *velocity;                             /* of the last verification */
   double det_min, det_mean, det_max, mismatch, agreement;
@@ -71,6 +71,24 @@ static void teardown(void *p) {
   free(s);
 }
 
+/* The first set-up of a process also loads kernels and pins memory, once and for all. */
+static rb_status create_repeatedly(state *s) {
+  rb_status st = RB_OK;
+  double seconds[SETUPS], sum = 0, low, high;
+  int made = 0;
+  while (made < SETUPS && (made == 0 || sum < 1)) {
+    rb_demons_destroy(s->solver);
+    s->solver = NULL;
+    RB_TRY(rb_demons_create(s->c->variant, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &s->solver));
+    seconds[made] = rb_demons_setup_seconds(s->solver);
+    sum += seconds[made++];
+  }
+  s->setup_first = seconds[0];
+  rb_order_statistics(seconds, made, &s->setup_median, &low, &high);
+done:
+  return st;
+}
+
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
   state *s = calloc(1, sizeof *s);
@@ -79,7 +97,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->c = c, s->backend = b, s->n = rb_grid_points(c->grid), s->agreement = NAN;
   RB_TRY(options_of(c, &s->options));
   RB_TRY(rb_demons_case_pair(c, &s->pair));
-  RB_TRY(rb_demons_create(c->variant, &s->options, c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &s->solver));
+  RB_TRY(create_repeatedly(s));
   rb_demons_set_profile(s->solver, b->kind == RB_CPU); /* stamps cost nothing there, another solve much */
   *out = s;
   s = NULL;
@@ -277,7 +295,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "mismatch", s->mismatch, "1", "|M o s - F|^2 / |M - F|^2 on the images' own grid");
   if (s->agreement == s->agreement) rb_outcome_metric(o, "agreement", s->agreement, "1", "mean squared difference of the images warped by this variant and by float32 on the CPU");
   rb_outcome_metric(o, "iterations", timed.iterations, "1", "iterations done");
-  rb_outcome_metric(o, "time_setup", timed.setup_seconds, "s", "buffers, textures and images on the backend; outside time");
+  rb_outcome_metric(o, "time_setup", s->setup_median, "s", "buffers, textures and images on the backend, median of up to 5; outside time");
+  rb_outcome_metric(o, "time_setup_first", s->setup_first, "s", "the first of them");
   rb_outcome_metric(o, "voxels", 1e-6 * (double)s->n, "M", "of the images, without padding");
   rb_outcome_metric(o, "longest", timed.longest, "voxel", "greatest displacement");
   rb_outcome_metric(o, "det_min", s->det_min, "1", "min over voxels of det(I + ds/dx)");

@@ -49,9 +49,10 @@ typedef struct {
 
 /* RB_EINVAL for sizes and components out of range. */
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out);
-/* Bytes on the backend that a plan holds. */
+/* Bytes of a plan's scratch on the backend; cpu/omp holds some rows a thread besides. */
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc);
-/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS, or sigma what was planned for. out must not be in. */
+/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS or what a plan without scratch can do, which is at least the sigma
+ * it was made for. out must not be in. */
 rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
 /* Along one axis only (0: x1, the slowest). */
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);

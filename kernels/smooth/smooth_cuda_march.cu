@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
       const bool used = V > 1 || (i >= x0 - R && i < x0 + TILE3 + R);
       from[q] = cell < S::CELLS && i >= 0 && i < n3 && j >= 0 && j < n2 && used ? j * n3 + i : -1;
     }
-    float acc[4][2 * R + 2] = {}; /* outputs before low + R need nothing from below it */
+    float acc[4][2 * R + 2] = {}; /* outputs from begin on need nothing from below low */
 
     auto load = [&](int z, int stage) {
 #pragma unroll

@@ -262,10 +262,10 @@ static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out) {
   rb_status st = RB_OK;
   const rb_demons_config *c = variant->ops;
-  const rb_smooth_desc smooth = smoothing(options, c, padded(options, grid));
   const rb_variant *v;
   *out = 0;
   RB_TRY(check_options(options));
+  const rb_smooth_desc smooth = smoothing(options, c, padded(options, grid));
   RB_TRY(rb_variant_find(&rb_smooth_family, c->smooth, &v));
   /* four vectors, three images; textures of float4 where they are used */
   *out = (size_t)rb_grid_points(smooth.grid) * (15 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype) +
@@ -282,6 +282,7 @@ done:
   return st;
 }
 void rb_demons_set_profile(rb_demons *s, int on) { s->profile = on; }
+double rb_demons_setup_seconds(const rb_demons *s) { return s->setup_seconds; }
 
 rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, const float *template_image,
                            const float *reference, rb_demons **out) {
