@@ -1,14 +1,19 @@
-/* Ours: float32 weights, the field read where it lies, planar. Weights and offsets are worked out once for the three
- * components; borders cost no branch (a corner outside gets weight 0 and a clamped place). A block takes 64 x 4 or 32 x 8 nodes and
- * DEEP planes, so that corners are found in the L1 cache. */
+/* Ours: float32 weights, the field read where it lies, planar. A block takes 32 nodes of x3 by a few of x2 and DEEP planes, so that
+ * corners are found in the L1 cache; a thread takes one plane after the other and fetches the next displacement before it reads the corners of this one.
+ * Vectors: weights and offsets are worked out once for the three components, borders cost no branch (a corner outside gets weight 0 and a
+ * clamped place), and 64 registers let all 24 corners be in flight. Images: 8 corners need no more than 32 registers, with which a multiprocessor
+ * holds all the threads it can; for that the corners of points inside lie at constant offsets from the first. */
 #include "kernels/compose/compose_cuda.cuh"
 
-enum { DEEP = 8 };
-/* Blocks wanted on a multiprocessor: as many as its threads allow (1024 on 7.5). */
+enum { DEEP = 8, VECTOR_HIGH = 4, IMAGE_HIGH = 8 };
+/* Blocks wanted on a multiprocessor: 1024 threads of vectors; of images as many as there can be (1024 on 7.5, 1536 on 8.6, 8.9 and 12). */
+enum { VECTOR_RESIDENT = 1024 / (WIDE * VECTOR_HIGH) };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-#define RESIDENT 4
+enum { IMAGE_RESIDENT = 4 };
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
+enum { IMAGE_RESIDENT = 8 };
 #else
-#define RESIDENT 6
+enum { IMAGE_RESIDENT = 6 };
 #endif
 
 /* Two neighbours along an axis: places in it and weights. */
@@ -34,39 +39,93 @@ static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a,
   return a.w0 * (b.w0 * v00 + b.w1 * v01) + a.w1 * (b.w0 * v10 + b.w1 * v11);
 }
 
-template <int COMPONENTS, int W>
-static __global__ void __launch_bounds__(WIDE *HIGH, RESIDENT) planar_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
-  const int k = blockIdx.x * W + threadIdx.x, j = blockIdx.y * (WIDE * HIGH / W) + threadIdx.y, first = blockIdx.z * DEEP;
-  if (j >= g.n2 || k >= g.n3) return;
-  const int plane = g.n2 * g.n3, here = j * g.n3 + k, last = min(first + DEEP, g.n1);
-  const int64_t n = (int64_t)g.n1 * plane;
-#pragma unroll 1 /* few registers, many warps: measured faster than loads of several planes ahead */
-  for (int i = first; i < last; i++) {
-    const int64_t to = (int64_t)i * plane + here;
-    const float d[3] = {scale * __ldcs(s + to), scale * __ldcs(s + n + to), scale * __ldcs(s + 2 * n + to)};
-    const pair a = neighbours((float)i + d[0], g.n1, plane), b = neighbours((float)j + d[1], g.n2, g.n3), c = neighbours((float)k + d[2], g.n3, 1);
-    if (COMPONENTS == 1)
-      __stcs(out + to, mix(f, a, b, c));
-    else
+/* A displacement; s [3][n]. */
+struct vector {
+  float d1, d2, d3;
+};
+static __device__ __forceinline__ vector fetch(const float *__restrict__ s, int64_t n, int at) {
+  return {__ldcs(s + at), __ldcs(s + n + at), __ldcs(s + 2 * n + at)};
+}
+
+/* The nodes of one thread: from plane `first` to `last`, at column j, k; `at` is the place of the first. */
+struct column {
+  int j, k, first, last, at, plane, valid;
+};
+template <int HEIGHT>
+static __device__ __forceinline__ column own_column(sizes g) {
+  column c;
+  c.k = blockIdx.x * WIDE + threadIdx.x, c.j = blockIdx.y * HEIGHT + threadIdx.y, c.first = blockIdx.z * DEEP;
+  c.valid = c.j < g.n2 && c.k < g.n3;
+  c.last = min(c.first + DEEP, g.n1) - 1, c.plane = g.n2 * g.n3, c.at = c.first * c.plane + c.j * g.n3 + c.k;
+  return c;
+}
+
+static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
+    vector_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
+  const column own = own_column<VECTOR_HIGH>(g);
+  if (!own.valid) return;
+  const int64_t n = (int64_t)g.n1 * own.plane;
+  int at = own.at;
+  vector next = fetch(s, n, at);
+#pragma unroll 1
+  for (int i = own.first;; i++, at += own.plane) {
+    const float d[3] = {scale * next.d1, scale * next.d2, scale * next.d3};
+    if (i < own.last) next = fetch(s, n, at + own.plane);
+    const pair a = neighbours((float)i + d[0], g.n1, own.plane), b = neighbours((float)own.j + d[1], g.n2, g.n3);
+    const pair c = neighbours((float)own.k + d[2], g.n3, 1);
 #pragma unroll
-      for (int e = 0; e < 3; e++) __stcs(out + e * n + to, fmaf(scale, mix(f + e * n, a, b, c), d[e]));
+    for (int e = 0; e < 3; e++) __stcs(out + e * n + at, fmaf(scale, mix(f + e * n, a, b, c), d[e]));
+    if (i == own.last) break;
   }
 }
 
-/* Long rows of nodes where they waste no more threads than short ones. */
-template <int COMPONENTS>
-static rb_status launch(rb_grid g, float scale, const void *f, const void *s, void *out) {
+static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y, float z) {
+  const float l1 = floorf(x), l2 = floorf(y), l3 = floorf(z);
+  if (l1 >= 0 && l2 >= 0 && l3 >= 0 && l1 < g.n1 - 1 && l2 < g.n2 - 1 && l3 < g.n3 - 1) {
+    const float t1 = x - l1, t2 = y - l2, t3 = z - l3, u3 = 1 - t3;
+    const float *low = f + ((int)l1 * g.n2 + (int)l2) * g.n3 + (int)l3, *high = low + plane;
+    const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1), v01 = u3 * __ldg(low + g.n3) + t3 * __ldg(low + g.n3 + 1);
+    const float v10 = u3 * __ldg(high) + t3 * __ldg(high + 1), v11 = u3 * __ldg(high + g.n3) + t3 * __ldg(high + g.n3 + 1);
+    return (1 - t1) * ((1 - t2) * v00 + t2 * v01) + t1 * ((1 - t2) * v10 + t2 * v11);
+  }
+  return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
+}
+
+static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
+    image_kernel(sizes g, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
+  const column own = own_column<IMAGE_HIGH>(g);
+  if (!own.valid) return;
+  const int64_t n = (int64_t)g.n1 * own.plane;
+  int at = own.at;
+  vector next = fetch(s, n, at);
+#pragma unroll 1
+  for (int i = own.first;; i++, at += own.plane) {
+    const vector d = next;
+    if (i < own.last) next = fetch(s, n, at + own.plane);
+    __stcs(out + at, value_at(f, g, own.plane, (float)i + d.d1, (float)own.j + d.d2, (float)own.k + d.d3));
+    if (i == own.last) break;
+  }
+}
+
+static rb_status supports(const rb_compose_desc *d) {
+  if (d->grid.n[1] > 65535 * VECTOR_HIGH) return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", 65535 * VECTOR_HIGH);
+  return compose_supports(d);
+}
+static dim3 blocks_of(rb_grid g, int high) { return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], high), rb_blocks(g.n[0], DEEP)); }
+static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = RB_OK;
-  if (rb_blocks(g.n[2], 2 * WIDE) * 2 == rb_blocks(g.n[2], WIDE) && rb_blocks(g.n[1], HIGH / 2) < 65536)
-    RB_LAUNCH((planar_kernel<COMPONENTS, 2 * WIDE>), dim3(rb_blocks(g.n[2], 2 * WIDE), rb_blocks(g.n[1], HIGH / 2), rb_blocks(g.n[0], DEEP)), dim3(2 * WIDE, HIGH / 2), 0,
-              sizes_of(g), scale, (const float *)f, (const float *)s, (float *)out);
-  else
-    RB_LAUNCH((planar_kernel<COMPONENTS, WIDE>), tiles_of(g, DEEP), dim3(WIDE, HIGH), 0, sizes_of(g), scale, (const float *)f, (const float *)s, (float *)out);
+  const rb_grid g = p->desc.grid;
+  RB_LAUNCH(vector_kernel, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a, (const float *)s1, (const float *)s2, (float *)out);
 done:
   return st;
 }
-static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) { return launch<3>(p->desc.grid, (float)a, s1, s2, out); }
-static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) { return launch<1>(p->desc.grid, 1.0f, f, s, out); }
+static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+  rb_status st = RB_OK;
+  const rb_grid g = p->desc.grid;
+  RB_LAUNCH(image_kernel, blocks_of(g, IMAGE_HIGH), dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f, (const float *)s, (float *)out);
+done:
+  return st;
+}
 
-extern "C" const rb_compose_ops rb_compose_planar = {compose_supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
+extern "C" const rb_compose_ops rb_compose_planar = {supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
                                                      compose_longest, compose_longest_end, compose_pad, compose_crop, compose_destroy, 0};
