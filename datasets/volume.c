@@ -1,5 +1,7 @@
 #include "datasets/volume.h"
 
+#include "datasets/gzip_write.h"
+
 #include <errno.h>
 #include <math.h>
 #include <nifti1_io.h>
@@ -9,19 +11,25 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* A plain or gzip file that zlib reads to its end: only there does it compare the checksum. */
-static rb_status check_gzip(const char *path) {
-  char block[1 << 16];
+enum { HEAD = 352 }; /* bytes before the voxels: the header of NIfTI-1 and the mark that tells extensions */
+
+static rb_status damaged(const char *path, const char *why) {
+  return RB_FAIL(RB_EFORMAT, "%s: damaged gzip (%s); fetch the file again", path, why[0] ? why : "it ends early");
+}
+
+/* Read a plain or gzip file to its end: only there does zlib compare the checksum. Closes it. */
+static rb_status read_to_end(const char *path, gzFile f) {
+  char block[1 << 16], reason[128];
   int got, code = Z_OK;
-  gzFile f = gzopen(path, "rb");
-  if (!f) return RB_FAIL(RB_EIO, "cannot open %s: %s", path, strerror(errno));
   while ((got = gzread(f, block, sizeof block)) > 0) {
   }
-  char reason[128];
   snprintf(reason, sizeof reason, "%s", gzerror(f, &code));
-  int closed = gzclose(f);
-  if (got >= 0 && (code == Z_OK || code == Z_STREAM_END) && closed == Z_OK) return RB_OK;
-  return RB_FAIL(RB_EFORMAT, "%s: damaged gzip (%s); fetch the file again", path, reason[0] ? reason : "it ends early");
+  const int closed = gzclose(f);
+  return got >= 0 && (code == Z_OK || code == Z_STREAM_END) && closed == Z_OK ? RB_OK : damaged(path, reason);
+}
+static rb_status check_gzip(const char *path) {
+  gzFile f = gzopen(path, "rb");
+  return f ? read_to_end(path, f) : RB_FAIL(RB_EIO, "cannot open %s: %s", path, strerror(errno));
 }
 
 static rb_status check_header(const char *path, const nifti_image *h) {
@@ -73,6 +81,11 @@ static rb_status load_voxels(const char *path, nifti_image *h) {
   gzbuffer(f, 1 << 18);
   RB_CHECK(gzseek(f, h->iname_offset, SEEK_SET) == h->iname_offset, RB_EFORMAT, "%s ends before its voxels begin; fetch it again", path);
   while (got < bytes && (n = gzread(f, (char *)h->data + got, bytes - got > 1u << 30 ? 1u << 30 : (unsigned)(bytes - got))) > 0) got += (size_t)n;
+  {
+    gzFile rest = f;
+    f = NULL;
+    RB_TRY(read_to_end(path, rest));
+  }
   RB_CHECK(got == bytes, RB_EFORMAT, "%s is truncated: %zu of %zu bytes of voxels; fetch the file again", path, got, bytes);
   if (h->swapsize > 1 && h->byteorder != nifti_short_order()) nifti_swap_Nbytes((int)(bytes / (size_t)h->swapsize), h->swapsize, h->data);
 done:
@@ -110,8 +123,11 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   nifti_set_debug_level(0);
   RB_CHECK(access(path, F_OK) == 0, RB_ENOTFOUND, "no file %s", path);
   RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
-  RB_TRY(check_gzip(path));
-  RB_CHECK(is_nifti_file(path) > 0, RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
+  if (is_nifti_file(path) <= 0) {
+    RB_TRY(check_gzip(path));
+    st = RB_FAIL(RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
+    goto done;
+  }
   RB_TRY(check_spacing(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
@@ -148,21 +164,7 @@ static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
   h->dx = h->pixdim[1], h->dy = h->pixdim[2], h->dz = h->pixdim[3];
 }
 
-/* The library reports nothing back: believe only the file. */
-static rb_status check_written(const char *path, int64_t values) {
-  rb_status st = RB_OK;
-  nifti_image *h = NULL;
-  if (check_gzip(path) == RB_OK && (h = nifti_image_read(path, 0)) && (int64_t)h->nvox == values && load_voxels(path, h) == RB_OK) {
-    nifti_image_free(h);
-    return RB_OK;
-  }
-  rb_clear();
-  remove(path);
-  st = RB_FAIL(RB_EIO, "cannot write %s completely; is the disk full?", path);
-  if (h) nifti_image_free(h);
-  return st;
-}
-
+/* A NIfTI-1 file: header, no extension, voxels. Not by the library, which compresses on one thread and reports nothing back. */
 static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g, int components, const float *data) {
   rb_status st = RB_OK;
   int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
@@ -181,18 +183,23 @@ static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g
   nifti_update_dims_from_array(h);
   if (like && like->header) fit_geometry(h, like, g);
   h->intent_code = components == 1 ? NIFTI_INTENT_NONE : NIFTI_INTENT_VECTOR;
-  free(h->data);
-  h->data = (void *)data;
-  nifti_set_filenames(h, path, 0, 0);
-  nifti_image_write(h);
-  h->data = NULL;
-  RB_TRY(check_written(path, rb_grid_points(g) * components));
+  h->nifti_type = NIFTI_FTYPE_NIFTI1_1;
+  h->iname_offset = HEAD;
+  {
+    const nifti_1_header raw = nifti_convert_nim2nhdr(h);
+    unsigned char head[HEAD] = {0}; /* the last four bytes: no extension follows */
+    memcpy(head, &raw, sizeof raw);
+    RB_TRY(rb_gzip_write(path, head, sizeof head, data, (size_t)rb_grid_points(g) * (size_t)components * sizeof *data));
+  }
 done:
   if (h) nifti_image_free(h);
   return st;
 }
 
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) { return write_fields(path, like, g, 1, data); }
+
+/* Millimetres a cell along our axis a of a grid over the field of view of `like`. */
+static double cell_of(const rb_volume *like, rb_grid g, int a) { return like ? like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a] : 1; }
 
 /* NIfTI orders components x, y, z, which are ours 3, 2, 1. */
 rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid g, const float *data) {
@@ -201,12 +208,33 @@ rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_gri
   float *xyz = malloc(3 * (size_t)n * sizeof *xyz);
   RB_CHECK(xyz, RB_ENOMEM, "host memory: %zu bytes for %s", 3 * (size_t)n * sizeof *xyz, path);
   for (int a = 0; a < 3; a++) {
-    double mm = like ? like->spacing[2 - a] * (double)like->grid.n[2 - a] / (double)g.n[2 - a] : 1;
+    const double mm = cell_of(like, g, 2 - a);
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++) xyz[a * n + i] = (float)(mm * (double)data[(2 - a) * n + i]);
   }
   RB_TRY(write_fields(path, like, g, 3, xyz));
 done:
   free(xyz);
+  return st;
+}
+
+rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid g, float *data) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(g);
+  nifti_image *h = NULL;
+  nifti_set_debug_level(0);
+  RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  h = nifti_image_read(path, 0);
+  RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] && (int64_t)h->nvox == 3 * n, RB_EFORMAT,
+           "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
+  RB_TRY(load_voxels(path, h));
+  for (int a = 0; a < 3; a++) {
+    const double mm = cell_of(like, g, 2 - a);
+    const float *from = (const float *)h->data + a * n;
+    for (int64_t i = 0; i < n; i++) data[(2 - a) * n + i] = (float)((double)from[i] / mm);
+  }
+done:
+  if (h) nifti_image_free(h);
   return st;
 }
 

@@ -11,7 +11,7 @@ hash() { # of the contents and names of the files that exist among the arguments
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks demons external; do
+  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks demons external register; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/measure.c"
@@ -34,9 +34,12 @@ hash() { # of the contents and names of the files that exist among the arguments
       claire) parts="interp derivative spectral field transport"
         shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
           experiments/runner/registration.c experiments/runner/pairs.c" ;;
+      register) parts="interp derivative spectral field transport"
+        shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/registration.c
+          experiments/runner/pairs.c experiments/runner/workload_verb.c experiments/runner/cmd_register_claire.c experiments/runner/register_images.c" ;;
     esac
     case $family in
-      transport | claire) grep -q 'interp = "cuda/march"' solvers/claire/*.c || unused=kernels/interp/interp_cuda_march.cu ;;
+      transport | claire | register) grep -q 'interp = "cuda/march"' solvers/claire/*.c || unused=kernels/interp/interp_cuda_march.cu ;;
     esac
     cpu="" cuda="kernels/cuda/cuda.cuh"
     for part in $parts; do

@@ -91,7 +91,7 @@ static void list_system(const rb_family *f) {
   for (int v = 0; v < f->count; v++) printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
 }
 
-static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family};
+static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family, &rb_register_family};
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 /* One family's or solver's variants. */

@@ -12,7 +12,7 @@ static const rb_workload *const workloads[] = {
     &rb_workload_landmarks,  &rb_workload_landmarks_pictures, &rb_workload_landmarks_gradient,
     &rb_workload_gauss_sum,  &rb_workload_gauss_flow,  &rb_workload_gauss_backward,
     &rb_workload_smooth,     &rb_workload_smooth_x1,   &rb_workload_smooth_x2,   &rb_workload_smooth_x3, &rb_workload_compose, &rb_workload_compose_loaded,
-    &rb_workload_demons,     &rb_workload_demons_pictures, &rb_workload_external, &rb_workload_cohort,
+    &rb_workload_demons,     &rb_workload_demons_pictures, &rb_workload_external, &rb_workload_cohort, &rb_workload_register_files,
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 

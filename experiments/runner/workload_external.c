@@ -5,17 +5,16 @@
  * closer to the reference than the template was. The program's version goes into the record; an absent program is a skip. */
 #include "experiments/runner/demons_images.h"
 #include "experiments/runner/measure.h"
+#include "experiments/runner/temporary.h"
 #include "experiments/runner/workload.h"
 #include "solvers/common/overlap.h"
 #include "solvers/external/external.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -32,20 +31,10 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
 }
 static size_t footprint(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
 
-static void remove_folder(const char *folder) {
-  char path[4600];
-  DIR *d = opendir(folder);
-  for (struct dirent *e; d && (e = readdir(d));) {
-    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-    if (e->d_name[0] != '.') unlink(path);
-  }
-  if (d) closedir(d);
-  rmdir(folder);
-}
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
-  if (s->folder[0]) remove_folder(s->folder);
+  if (s->folder[0]) rb_temporary_remove(s->folder);
   rb_pair_free(&s->pair);
   free(s);
 }
@@ -59,7 +48,6 @@ static rb_status write_one(const state *s, const char *name, const float *data) 
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
-  const char *temporary = getenv("TMPDIR");
   double iterations;
   state *s = calloc(1, sizeof *s);
   (void)b, (void)rotations;
@@ -72,12 +60,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->options.iterations = (int)iterations;
   RB_TRY(rb_external_version(c->variant, s->version, sizeof s->version));
   RB_TRY(rb_demons_case_pair(c, &s->pair));
-  snprintf(s->folder, sizeof s->folder, "%.4000s/regbench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-  if (!mkdtemp(s->folder)) {
-    st = RB_FAIL(RB_EIO, "cannot make %s: %s", s->folder, strerror(errno));
-    s->folder[0] = '\0';
-    goto done;
-  }
+  RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
   RB_TRY(write_one(s, "template.nii.gz", s->pair.image[RB_TEMPLATE]));
   RB_TRY(write_one(s, "reference.nii.gz", s->pair.image[RB_REFERENCE]));
   if (s->pair.labels[RB_TEMPLATE]) RB_TRY(write_one(s, "labels.nii.gz", s->pair.labels[RB_TEMPLATE]));

@@ -1,13 +1,10 @@
 #include "solvers/external/external.h"
+#include "solvers/external/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char plastimatch[] = "plastimatch"; /* ops of the variant: the program's name */
@@ -22,47 +19,6 @@ const rb_family rb_external_family = {
 };
 
 rb_external_options rb_external_defaults(void) { return (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2}; }
-
-/* The last line that the program said. */
-static void last_line(const char *log, char *out, size_t size) {
-  char line[512];
-  FILE *f = fopen(log, "r");
-  snprintf(out, size, "it said nothing");
-  while (f && fgets(line, sizeof line, f)) {
-    line[strcspn(line, "\n")] = '\0';
-    if (line[0]) snprintf(out, size, "it said: %.200s", line);
-  }
-  if (f) fclose(f);
-}
-
-/* Run to the end with its output appended to FOLDER/log.txt. */
-static rb_status run(const char *folder, char *const arguments[], const volatile int *interrupted) {
-  rb_status st = RB_OK;
-  char log[4096], said[256];
-  int code = 0;
-  RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
-  pid_t child = fork();
-  RB_CHECK(child >= 0, RB_EIO, "cannot start %s: %s", arguments[0], strerror(errno));
-  if (child == 0) {
-    const int to = open(log, O_CREAT | O_APPEND | O_WRONLY, 0666), nothing = open("/dev/null", O_RDONLY);
-    if (to < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(to, 1) < 0 || dup2(to, 2) < 0) _exit(127);
-    execvp(arguments[0], arguments);
-    _exit(127);
-  }
-  for (pid_t ended; (ended = waitpid(child, &code, WNOHANG)) != child;) {
-    if (ended == 0) {
-      if (interrupted && *interrupted) kill(child, SIGTERM);
-      nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-      continue;
-    }
-    RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
-  }
-  RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
-  last_line(log, said, sizeof said);
-  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
-done:
-  return st;
-}
 
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size) {
   rb_status st = RB_OK;
@@ -98,7 +54,7 @@ rb_status rb_external_register(const rb_variant *variant, const rb_external_opti
   RB_CHECK(strlen(folder) < 4000, RB_EINVAL, "path too long");
   snprintf(commands, sizeof commands, "%.4000s/commands.txt", folder);
   RB_TRY(write_commands(o, folder, commands));
-  RB_TRY(run(folder, arguments, o->interrupted));
+  RB_TRY(rb_child_run(folder, arguments, o->interrupted));
 done:
   return st;
 }
@@ -113,8 +69,8 @@ rb_status rb_external_results(const rb_variant *variant, const char *folder) {
   snprintf(det, sizeof det, "--output-img=%.4000s/determinant.nii.gz", folder);
   snprintf(labels, sizeof labels, "%.4000s/labels.nii.gz", folder);
   snprintf(moved, sizeof moved, "--output-img=%.4000s/warped_labels.nii.gz", folder);
-  RB_TRY(run(folder, jacobian, NULL));
-  if (access(labels, R_OK) == 0) RB_TRY(run(folder, warp, NULL));
+  RB_TRY(rb_child_run(folder, jacobian, NULL));
+  if (access(labels, R_OK) == 0) RB_TRY(rb_child_run(folder, warp, NULL));
 done:
   return st;
 }

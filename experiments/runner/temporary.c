@@ -1,0 +1,23 @@
+#define _XOPEN_SOURCE 700 /* nftw */
+#include "experiments/runner/temporary.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+rb_status rb_temporary_make(char *folder, size_t size) {
+  const char *base = getenv("TMPDIR");
+  if (snprintf(folder, size, "%s/regbench-XXXXXX", base && *base ? base : "/tmp") < (int)size && mkdtemp(folder)) return RB_OK;
+  const int cause = errno;
+  folder[0] = '\0';
+  return RB_FAIL(RB_EIO, "cannot make a folder in %s: %s", base && *base ? base : "/tmp", strerror(cause));
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *place) {
+  (void)s, (void)type, (void)place;
+  remove(path);
+  return 0;
+}
+void rb_temporary_remove(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }

@@ -1,0 +1,51 @@
+#include "solvers/external/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The last line that the program said. */
+static void last_line(const char *log, char *out, size_t size) {
+  char line[512];
+  FILE *f = fopen(log, "r");
+  snprintf(out, size, "it said nothing");
+  while (f && fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0]) snprintf(out, size, "it said: %.200s", line);
+  }
+  if (f) fclose(f);
+}
+
+rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted) {
+  rb_status st = RB_OK;
+  char log[4096], said[256];
+  int code = 0;
+  RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
+  pid_t child = fork();
+  RB_CHECK(child >= 0, RB_EIO, "cannot start %s: %s", arguments[0], strerror(errno));
+  if (child == 0) {
+    const int to = open(log, O_CREAT | O_APPEND | O_WRONLY, 0666), nothing = open("/dev/null", O_RDONLY);
+    if (to < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(to, 1) < 0 || dup2(to, 2) < 0) _exit(127);
+    execvp(arguments[0], arguments);
+    _exit(127);
+  }
+  for (pid_t ended; (ended = waitpid(child, &code, WNOHANG)) != child;) {
+    if (ended == 0) {
+      if (interrupted && *interrupted) kill(child, SIGTERM);
+      nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+      continue;
+    }
+    RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
+  }
+  RB_CHECK(!(interrupted && *interrupted), RB_EINTERRUPTED, "interrupted"); /* a terminal's Ctrl-C reaches the child as well */
+  RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
+  last_line(log, said, sizeof said);
+  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
+done:
+  return st;
+}
