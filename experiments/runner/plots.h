@@ -9,6 +9,10 @@
 /* Values of the plot's panel axis among cases that have `metric`; panel[0] NULL when there is no such axis. */
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]);
 
+/* A gnuplot string. */
+void rb_plot_quoted(FILE *f, const char *s);
+
+int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
 int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
 int rb_plot_trajectories(const rb_judged *j, const char *data_path, FILE *data, FILE *script);

@@ -90,6 +90,12 @@ if command -v gnuplot >/dev/null; then
   ok "a plot is drawn" test -s "$(dirname "$record")/time.png" -a -s "$(dirname "$record")/time.svg"
 fi
 
+# the verb register as a program, judged by what lies in its files; its folder goes
+sed 's/quick: \["64"\]/quick: ["24"]/' "$(dirname "$0")/../../experiments/brunn2020/end-to-end.yaml" >verb.yaml
+mkdir verb-tmp
+expect 0 "1 valid, 0 invalid" env TMPDIR="$PWD/verb-tmp" "$bin" run verb.yaml --backend cpu --out out-verb
+ok "no temporary files remain" test -z "$(ls verb-tmp)"
+
 # compare: the same record is never slower; another experiment cannot be compared; nothing in common
 expect 0 "compared: 0 FASTER, 0 SLOWER" "$bin" compare "$record" "$record" --delta 0.5
 "$bin" run brunn2020/section3-2 --backend cpu --out out >/dev/null 2>&1

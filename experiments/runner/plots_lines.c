@@ -1,0 +1,155 @@
+/* Lines over an axis or a metric, ours and published, in one panel or in several beside each other. */
+#include "experiments/runner/plots.h"
+#include "experiments/runner/record.h"
+#include "experiments/runner/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Published points belong to the methods that the paper lists, not to rows that borrow their values. */
+static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c) {
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (j->descriptor->methods[m].published_as && strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
+  const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
+  return printed ? strtod(printed, NULL) : NAN;
+}
+
+/* Where a case stands on the x axis: the value of an axis of the experiment, or of a metric. */
+static double x_of(const rb_plot *p, const json_t *c) {
+  const char *axis = rb_json_text(json_object_get(c, "axes"), p->x, NULL);
+  return axis ? strtod(axis, NULL) : rb_json_metric(c, p->x);
+}
+
+/* The metric y of method `relative_to` at the same point of all axes. */
+static double reference_of(const rb_judged *j, const rb_plot *p, const json_t *of) {
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c)
+    if (strcmp(rb_json_text(c, "method", ""), p->relative_to) == 0 && strcmp(rb_json_text(c, "status", ""), "valid") == 0 &&
+        json_equal(json_object_get(c, "axes"), json_object_get(of, "axes"))) return rb_json_metric(c, p->y);
+  return NAN;
+}
+
+static int plotted(const rb_plot *p, const char *method) {
+  for (unsigned i = 0; i < p->methods_count; i++)
+    if (strcmp(p->methods[i], method) == 0) return 1;
+  return p->methods_count == 0;
+}
+
+/* The y values of all panels. */
+typedef struct {
+  double least, most;
+} extent;
+static void extend(extent *e, double y) {
+  if (y == y) e->least = fmin(e->least, y), e->most = fmax(e->most, y);
+}
+
+/* One block a method and panel: x, ours, published. */
+static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f, int *has_published, extent *e) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  size_t i;
+  json_t *c;
+  int points = 0;
+  json_array_foreach(cases, i, c) {
+    const json_t *axes = json_object_get(c, "axes");
+    if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0) continue;
+    if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
+    double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
+    if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
+    if (y != y) continue;
+    fprintf(f, "%.9g %.9g ", x_of(p, c), y);
+    extend(e, y), extend(e, theirs);
+    if (theirs == theirs) {
+      fprintf(f, "%.9g\n", theirs);
+      *has_published = 1;
+    } else {
+      fprintf(f, "nan\n");
+    }
+    points++;
+  }
+  if (points) fprintf(f, "\n\n");
+  return points;
+}
+
+/* What one method shows in one panel. */
+typedef struct {
+  int block; /* of the data file; -1: nothing */
+  int published;
+} curve;
+
+/* Write the data of all panels; the number of series. */
+static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel, curve *all, extent *e, FILE *data) {
+  const rb_descriptor *d = j->descriptor;
+  int blocks = 0;
+  for (int q = 0; q < panels; q++)
+    for (unsigned m = 0; m < d->methods_count; m++) {
+      curve *s = &all[(unsigned)q * d->methods_count + m];
+      *s = (curve){.block = -1};
+      if (plotted(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, &s->published, e)) s->block = blocks++;
+    }
+  return blocks;
+}
+
+/* One key for all panels, at the right: an entry for every method that any of them shows. */
+static void common_key(const rb_descriptor *d, int panels, const curve *all, const char **separator, FILE *script) {
+  for (unsigned m = 0; m < d->methods_count; m++) {
+    int shown = 0, published = 0;
+    for (int q = 0; q < panels; q++) {
+      const curve *s = &all[(unsigned)q * d->methods_count + m];
+      shown |= s->block >= 0, published |= s->published;
+    }
+    if (!shown) continue;
+    fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, m % 12 + 1);
+    rb_plot_quoted(script, d->methods[m].label);
+    *separator = ", \\\n    ";
+    if (published) fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title \"%s, published\"", *separator, m % 12 + 1, d->methods[m].label);
+  }
+}
+
+static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, const char *data_path, const char **separator, FILE *script) {
+  for (unsigned m = 0; m < d->methods_count; m++) {
+    if (panel[m].block < 0) continue;
+    fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block, m % 12 + 1);
+    *separator = ", \\\n    ";
+    if (panels > 1) fprintf(script, "notitle");
+    else fprintf(script, "title "), rb_plot_quoted(script, d->methods[m].label);
+    if (!panel[m].published) continue;
+    fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path, panel[m].block, m % 12 + 1);
+    if (panels > 1) fprintf(script, "notitle");
+    else fprintf(script, "title \"%s, published\"", d->methods[m].label);
+  }
+  fprintf(script, "\n");
+}
+
+int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
+  const rb_descriptor *d = j->descriptor;
+  const char *panel[32];
+  const int panels = rb_plot_panels(j, p, p->y, panel);
+  extent e = {INFINITY, -INFINITY};
+  curve *all = calloc((size_t)panels * d->methods_count + 1, sizeof *all);
+  const int drawn = all ? write_panels(j, p, panels, panel, all, &e, data) : 0;
+  if (!drawn) goto done;
+  if (panels > 1) fprintf(script, "set multiplot layout 1,%d margins screen 0.06,0.83,0.13,0.86 spacing screen 0.035 title TITLE font ',13'\n", panels);
+  else fprintf(script, "set title TITLE font ',13'\n");
+  fprintf(script, "set xlabel ");
+  rb_plot_quoted(script, p->x_label ? p->x_label : p->x);
+  fprintf(script, "\nset ylabel ");
+  rb_plot_quoted(script, p->y_label ? p->y_label : p->y);
+  fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
+  if (panels == 1) fprintf(script, "set key outside right font ',10'\n");
+  else fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
+  if (panels > 1 && p->log_y && e.least > 0) fprintf(script, "set yrange [%g:%g]\n", pow(10, floor(log10(e.least))), pow(10, ceil(log10(e.most))));
+  else if (panels > 1) fprintf(script, "set yrange [%g:%g]\n", fmin(0, e.least), 1.05 * e.most);
+  for (int q = 0; q < panels; q++) {
+    const char *separator = "plot";
+    if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    if (panels > 1 && q == 0) common_key(d, panels, all, &separator, script);
+    if (q == 1) fprintf(script, "unset key\nunset ylabel\n");
+    plot_panel(d, all + (size_t)q * d->methods_count, panels, data_path, &separator, script);
+  }
+  if (panels > 1) fprintf(script, "unset multiplot\n");
+done:
+  free(all);
+  return drawn;
+}
