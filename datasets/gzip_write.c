@@ -57,12 +57,13 @@ rb_status rb_gzip_write(const char *path, const void *head, size_t head_bytes, c
   rb_status st = RB_OK;
   char part[4200];
   FILE *f = NULL;
-  int closed;
+  int closed, made = 0;
   const size_t length = strlen(path);
   RB_CHECK(length < 4096, RB_EINVAL, "path too long: %.80s...", path);
   snprintf(part, sizeof part, "%.4095s.part", path);
   f = fopen(part, "wb");
   RB_CHECK(f, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  made = 1;
   if (length > 3 && strcmp(path + length - 3, ".gz") == 0) {
     RB_TRY(write_compressed(f, path, head, head_bytes));
     RB_TRY(write_compressed(f, path, data, data_bytes));
@@ -75,6 +76,6 @@ rb_status rb_gzip_write(const char *path, const void *head, size_t head_bytes, c
   RB_CHECK(rename(part, path) == 0, RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
   if (f) fclose(f);
-  if (st != RB_OK) remove(part);
+  if (made && st != RB_OK) remove(part);
   return st;
 }

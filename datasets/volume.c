@@ -116,6 +116,15 @@ done:
   return st;
 }
 
+/* What looks wrong with a header or with the voxels may be a damaged file: then say so. */
+static rb_status or_damaged(const char *path, rb_status st) {
+  char said[512];
+  snprintf(said, sizeof said, "%s", rb_message());
+  rb_clear();
+  const rb_status file = check_gzip(path);
+  return file != RB_OK ? file : RB_FAIL(st, "%s", said);
+}
+
 rb_status rb_volume_read(const char *path, rb_volume *out) {
   rb_status st = RB_OK;
   nifti_image *h = NULL;
@@ -123,11 +132,7 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   nifti_set_debug_level(0);
   RB_CHECK(access(path, F_OK) == 0, RB_ENOTFOUND, "no file %s", path);
   RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
-  if (is_nifti_file(path) <= 0) {
-    RB_TRY(check_gzip(path));
-    st = RB_FAIL(RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
-    goto done;
-  }
+  RB_CHECK(is_nifti_file(path) > 0, RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
   RB_TRY(check_spacing(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
@@ -143,7 +148,7 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
 done:
   if (h) nifti_image_free(h);
   if (st != RB_OK) rb_volume_free(out);
-  return st;
+  return st == RB_EFORMAT || st == RB_ENOMEM ? or_damaged(path, st) : st;
 }
 
 /* Geometry of `like` on another grid over the same field of view: voxels grow, and the first centre moves by half the
@@ -170,6 +175,8 @@ static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g
   int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(g.n[a] <= 32767, RB_EINVAL, "%s: %lld voxels along an axis; a NIfTI-1 file ends at 32767", path, (long long)g.n[a]);
   h = like && like->header ? nifti_copy_nim_info(like->header) : nifti_make_new_nim(dims, DT_FLOAT32, 0);
   RB_CHECK(h, RB_ENOMEM, "host memory");
   h->datatype = DT_FLOAT32;

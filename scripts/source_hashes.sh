@@ -36,10 +36,10 @@ hash() { # of the contents and names of the files that exist among the arguments
           experiments/runner/registration.c experiments/runner/pairs.c" ;;
       register) parts="interp derivative spectral field transport"
         shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/registration.c
-          experiments/runner/pairs.c experiments/runner/workload_verb.c experiments/runner/cmd_register_claire.c experiments/runner/register_images.c" ;;
+          experiments/runner/pairs.c experiments/runner/workload_verb.c experiments/runner/cmd_register_claire.c experiments/runner/registration_memory.c experiments/runner/register_images.c" ;;
     esac
     case $family in
-      transport | claire | register) grep -q 'interp = "cuda/march"' solvers/claire/*.c || unused=kernels/interp/interp_cuda_march.cu ;;
+      transport | claire | register) sed 's/\.derivative *= *"cuda\/march"//g' solvers/claire/*.c | grep -q '"cuda/march"' || unused=kernels/interp/interp_cuda_march.cu ;;
     esac
     cpu="" cuda="kernels/cuda/cuda.cuh"
     for part in $parts; do

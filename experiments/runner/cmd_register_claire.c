@@ -84,19 +84,10 @@ static void print_row(void *context, const rb_claire_iteration *t) {
           t->step, t->forcing, t->seconds);
 }
 
-/* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the first stands:
- * its history, 14 fields, what a cubic basis keeps, and the spectral plans that differentiate and smooth. */
 static rb_status fits(const rb_variant *v, const request *r, rb_grid grid, size_t *need) {
   rb_status st = RB_OK;
-  const rb_claire_options *o = &r->claire;
-  size_t host;
   RB_TRY(rb_variant_available(v));
-  RB_TRY(rb_claire_predict(v, o, grid, need, &host));
-  if (r->common.labels[RB_TEMPLATE]) {
-    const rb_claire_config *c = v->ops;
-    const int spectral = c->scheme != RB_SPECTRAL ? 0 : v->backend == RB_CUDA ? 10 : 3;
-    *need += (size_t)rb_grid_points(grid) * (size_t)(o->steps + 1 + 14 + 4 + spectral) * rb_dtype_size(c->dtype);
-  }
+  RB_TRY(rb_register_claire_predict(v, &r->claire, grid, r->common.labels[RB_TEMPLATE] != NULL, need));
   RB_TRY(rb_fits_memory(v, *need));
 done:
   return st;
@@ -196,6 +187,7 @@ int rb_cmd_register_claire(int argc, char **argv) {
   rb_krylov_close();
   if (st != RB_OK) return rb_register_failed(st);
   if (result.end == RB_CLAIRE_CONVERGED) return RB_EXIT_OK;
+  fflush(stdout); /* the reason comes last wherever both streams go */
   fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_claire_end_name(result.end), r.common.out);
   return result.end == RB_CLAIRE_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }

@@ -197,6 +197,7 @@ rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descripto
   RB_TRY(check_keys(text, origin));
   cyaml_err_t e = cyaml_load_data((const uint8_t *)text, strlen(text), &config, &descriptor_schema, (cyaml_data_t **)&d, NULL);
   RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s: %s", origin, cyaml_strerror(e), log.text);
+  RB_CHECK(d, RB_EFORMAT, "%s is empty: no descriptor stands in it", origin);
   d->text = strdup(text);
   RB_CHECK(d->text, RB_ENOMEM, "host memory");
   SHA2_CTX context;

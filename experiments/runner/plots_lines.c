@@ -122,6 +122,16 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
   fprintf(script, "\n");
 }
 
+/* One range of y: whole decades, or from 0 (or below) to a little above the greatest. */
+static void common_range(int logarithmic, extent e, FILE *script) {
+  if (logarithmic && e.least > 0) {
+    const double low = floor(log10(e.least)), high = fmax(ceil(log10(e.most)), low + 1);
+    fprintf(script, "set yrange [%g:%g]\n", pow(10, low), pow(10, high));
+  } else if (e.most > fmin(0, e.least)) {
+    fprintf(script, "set yrange [%g:%g]\n", fmin(0, e.least), e.most + 0.05 * fabs(e.most));
+  }
+}
+
 int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const rb_descriptor *d = j->descriptor;
   const char *panel[32];
@@ -139,8 +149,7 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
   if (panels == 1) fprintf(script, "set key outside right font ',10'\n");
   else fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
-  if (panels > 1 && p->log_y && e.least > 0) fprintf(script, "set yrange [%g:%g]\n", pow(10, floor(log10(e.least))), pow(10, ceil(log10(e.most))));
-  else if (panels > 1) fprintf(script, "set yrange [%g:%g]\n", fmin(0, e.least), 1.05 * e.most);
+  if (panels > 1) common_range(p->log_y, e, script);
   for (int q = 0; q < panels; q++) {
     const char *separator = "plot";
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);

@@ -232,6 +232,8 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
   if (setup == setup) {
     set_metric(metrics, "time_total", setup + t->median, "s", "time_setup + time");
     set_metric(metrics, "setup_share", 100 * setup / (setup + t->median), "%", "100 time_setup / time_total");
+    const double first = rb_json_metric(j, "time_setup_first");
+    if (first == first) set_metric(metrics, "setup_share_first", 100 * first / (first + t->median), "%", "100 time_setup_first / (time_setup_first + time)");
     if (iterations > 0) set_metric(metrics, "time_iteration", t->median / iterations, "s", "time / iterations");
   }
   for (int i = 0; i < o->metric_count; i++) { /* rates of kernel classes, as the whole's is */

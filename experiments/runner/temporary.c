@@ -9,10 +9,12 @@
 
 rb_status rb_temporary_make(char *folder, size_t size) {
   const char *base = getenv("TMPDIR");
-  if (snprintf(folder, size, "%s/regbench-XXXXXX", base && *base ? base : "/tmp") < (int)size && mkdtemp(folder)) return RB_OK;
-  const int cause = errno;
+  if (!base || !*base) base = "/tmp";
+  const int fits = snprintf(folder, size, "%s/regbench-XXXXXX", base) < (int)size;
+  if (fits && mkdtemp(folder)) return RB_OK;
+  const int cause = fits ? errno : ENAMETOOLONG;
   folder[0] = '\0';
-  return RB_FAIL(RB_EIO, "cannot make a folder in %s: %s", base && *base ? base : "/tmp", strerror(cause));
+  return RB_FAIL(RB_EIO, "cannot make a folder in %.200s: %s", base, strerror(cause));
 }
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *place) {

@@ -5,15 +5,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The last line that the program said. */
-static void last_line(const char *log, char *out, size_t size) {
+/* The last line of the log from byte `from` on: what this run of the program said. */
+static void last_line(const char *log, long from, char *out, size_t size) {
   char line[512];
   FILE *f = fopen(log, "r");
   snprintf(out, size, "it said nothing");
+  if (f) fseek(f, from, SEEK_SET);
   while (f && fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = '\0';
     if (line[0]) snprintf(out, size, "it said: %.200s", line);
@@ -26,6 +28,8 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
   char log[4096], said[256];
   int code = 0;
   RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
+  struct stat before;
+  const long said_before = stat(log, &before) == 0 ? (long)before.st_size : 0;
   pid_t child = fork();
   RB_CHECK(child >= 0, RB_EIO, "cannot start %s: %s", arguments[0], strerror(errno));
   if (child == 0) {
@@ -44,7 +48,7 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
   }
   RB_CHECK(!(interrupted && *interrupted), RB_EINTERRUPTED, "interrupted"); /* a terminal's Ctrl-C reaches the child as well */
   RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
-  last_line(log, said, sizeof said);
+  last_line(log, said_before, said, sizeof said);
   RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
 done:
   return st;

@@ -116,6 +116,9 @@ static void gzip_checksum_is_believed(void **s) {
   fputc(c ^ 0xFF, f);
   fclose(f);
   refused(path, RB_EFORMAT, "damaged gzip");
+  path = make_file("dim.nii.gz", 9, 1, 1, 5, 0); /* whole, but no header that could be: not damaged */
+  refused(path, RB_EFORMAT, "dim.nii.gz");
+  assert_null(strstr(rb_message(), "damaged"));
 }
 
 /* Axes that point elsewhere or voxels of another size are told; another origin is none of our business. */
@@ -182,7 +185,8 @@ static void a_write_that_fails_leaves_nothing(void **s) {
   free(data);
 }
 
-/* Several gzip members and a short last one: bit for bit, by this reader and by the NIfTI library's own; vectors likewise, in millimetres of a geometry. */
+/* Several gzip members and a short last one: bit for bit, by this reader and by the NIfTI library's own. Vectors by the library, too: its x, y, z are our
+ * third, second and first, in millimetres of voxels of 2 x 4 x 8 mm. */
 static void large_files_come_back(void **s) {
   (void)s;
   const rb_grid g = rb_grid_make(75, 80, 96);
@@ -192,13 +196,17 @@ static void large_files_come_back(void **s) {
   char out[256];
   float *data = malloc(3 * n * sizeof *data), *back = malloc(3 * n * sizeof *back);
   for (size_t i = 0; i < 3 * n; i++) data[i] = (float)rb_rng_symmetric(7, i);
+  const float mm[3] = {2, 4, 8}; /* along x, y, z */
   assert_int_equal(rb_volume_geometry(g, 2, origin, &like), RB_OK);
+  nifti_image *header = like.header;
+  for (int a = 0; a < 3; a++) header->pixdim[1 + a] = mm[a], like.spacing[2 - a] = (double)mm[a];
+  header->dx = mm[0], header->dy = mm[1], header->dz = mm[2];
   for (int compressed = 0; compressed < 2; compressed++) {
     snprintf(out, sizeof out, "%s", path_of(compressed ? "large.nii.gz" : "large.nii"));
     assert_int_equal(rb_volume_write(out, &like, g, data), RB_OK);
     assert_int_equal(rb_volume_read(out, &v), RB_OK);
     assert_memory_equal(v.data, data, n * sizeof *data);
-    assert_true(v.spacing[0] == 2);
+    assert_true(v.spacing[0] == 8 && v.spacing[2] == 2);
     rb_volume_free(&v);
     nifti_image *h = nifti_image_read(out, 1);
     assert_non_null(h);
@@ -207,7 +215,13 @@ static void large_files_come_back(void **s) {
     snprintf(out, sizeof out, "%s", path_of(compressed ? "vectors.nii.gz" : "vectors.nii"));
     assert_int_equal(rb_volume_write_vector(out, &like, g, data), RB_OK);
     assert_int_equal(rb_volume_read_vector(out, &like, g, back), RB_OK);
-    assert_memory_equal(back, data, 3 * n * sizeof *data); /* two is a power of two */
+    assert_memory_equal(back, data, 3 * n * sizeof *data); /* powers of two round nothing */
+    h = nifti_image_read(out, 1);
+    assert_non_null(h);
+    assert_true(h->nu == 3 && h->intent_code == NIFTI_INTENT_VECTOR);
+    for (size_t a = 0; a < 3; a++)
+      for (size_t i = 0; i < n; i += 997) assert_true(((float *)h->data)[a * n + i] == mm[a] * data[(2 - a) * n + i]);
+    nifti_image_free(h);
     assert_int_equal(rb_volume_read_vector(out, &like, rb_grid_make(75, 80, 95), back), RB_EFORMAT);
     rb_clear();
   }

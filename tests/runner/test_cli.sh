@@ -4,6 +4,7 @@
 set -u
 bin=$(realpath "$1")
 golden=$(realpath "$(dirname "$0")/../golden")
+experiments=$(realpath "$(dirname "$0")/../../experiments")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export REGBENCH_DATA=$work/data XDG_DATA_HOME=$work/xdg
@@ -68,6 +69,8 @@ expect 2 "no experiment" "$bin" run brunn1999
 expect 2 "no descriptor" "$bin" run missing.yaml
 printf 'schema: 1\nschema: 1\n' >twice.yaml
 expect 2 "twice.yaml:2: key 'schema' appears twice" "$bin" run twice.yaml
+echo '# nothing but a remark' >empty.yaml
+expect 2 "empty.yaml is empty" "$bin" run empty.yaml
 
 # a run, its record, its report
 expect 0 "valid.*CPU-LAG" "$bin" run brunn2020/table4 --backend cpu --where size=32 --out out
@@ -91,7 +94,7 @@ if command -v gnuplot >/dev/null; then
 fi
 
 # the verb register as a program, judged by what lies in its files; its folder goes
-sed 's/quick: \["64"\]/quick: ["24"]/' "$(dirname "$0")/../../experiments/brunn2020/end-to-end.yaml" >verb.yaml
+sed 's/quick: \["64"\]/quick: ["24"]/' "$experiments/brunn2020/end-to-end.yaml" >verb.yaml
 mkdir verb-tmp
 expect 0 "1 valid, 0 invalid" env TMPDIR="$PWD/verb-tmp" "$bin" run verb.yaml --backend cpu --out out-verb
 ok "no temporary files remain" test -z "$(find verb-tmp -name "regbench-*")" # MPI leaves its own
