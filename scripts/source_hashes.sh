@@ -5,8 +5,11 @@
 set -eu
 cd "$1"
 out=$2.new
-hash() { # of the contents and names of the files that exist among the arguments, but the one in $unused
-  for f in "$@"; do [ -f "$f" ] && [ "$f" != "$unused" ] && sha256sum "$f"; done | LC_ALL=C sort -k2 | sha256sum | cut -c1-16
+hash() { # of the contents and names of the files that exist among the arguments, but those in $unused
+  for f in "$@"; do
+    case " $unused " in *" $f "*) continue ;; esac
+    [ -f "$f" ] && sha256sum "$f"
+  done | LC_ALL=C sort -k2 | sha256sum | cut -c1-16
 }
 {
   echo "/* Written by scripts/source_hashes.sh. */"
@@ -16,7 +19,7 @@ hash() { # of the contents and names of the files that exist among the arguments
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs.c experiments/runner/measure.c"
     parts=$family # the families whose code runs
-    unused=""     # a kernel of theirs that no configuration of this family's names
+    unused=""     # kernels of theirs that no configuration of this family's names
     case $family in
       interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
@@ -39,7 +42,9 @@ hash() { # of the contents and names of the files that exist among the arguments
           experiments/runner/pairs.c experiments/runner/workload_verb.c experiments/runner/cmd_register_claire.c experiments/runner/registration_memory.c experiments/runner/register_images.c" ;;
     esac
     case $family in
-      transport | claire | register) sed 's/\.derivative *= *"cuda\/march"//g' solvers/claire/*.c | grep -q '"cuda/march"' || unused=kernels/interp/interp_cuda_march.cu ;;
+      transport | claire | register)
+        grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="kernels/interp/interp_cuda_march.cu"
+        grep -q '\.derivative *= *"cuda/direct"' solvers/claire/*.c || unused="$unused kernels/derivative/derivative_cuda_direct.cu" ;;
     esac
     cpu="" cuda="kernels/cuda/cuda.cuh"
     for part in $parts; do
