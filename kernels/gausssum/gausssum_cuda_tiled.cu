@@ -1,28 +1,25 @@
-/* cuda/tiled of gausssum (ours). Two kernels:
+/* cuda/tiled of gausssum (ours). Two ways:
  *
- * rows   A warp holds ROWS points in registers and its lanes walk over the others; a block's 12 warps split the points among
- *        them, so that some thousand points fill the GPU. Sums of a lane, then of a warp by halving (each exchange moves half of
- *        what is left), then of the warps in their order; the Euler step in the end. Launches overlap their ends and starts where
- *        the GPU can (compute capability 9.0). Steps in one cooperative launch, with flags in memory for blocks to meet at, took
- *        longer: what was written must have arrived before the flag rises, and be fetched again after it.
+ * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh. A whole flow is one launch.
  * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
  *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
  *        sums by tile go to memory and are added there in float64.
  *
  * Both add in a fixed order: results repeat bit by bit. */
-#include "kernels/gausssum/gausssum_pairs.cuh"
+#include "kernels/gausssum/gausssum_rows.cuh"
 
 #include <stdlib.h>
 
-enum { WARP = 32, ROWS = 7, ROWS_THREADS = 384, ROWS_WARPS = ROWS_THREADS / WARP, SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { SPLIT_COLUMNS = 6000, END_THREADS = 256 };
 
 typedef struct {
   rb_gausssum_plan head;
-  int processors, overtakes; /* overtakes: the GPU starts a launch while the one before it ends */
+  int processors;
+  int at_once;    /* a flow of this many points is one launch */
   int tile;       /* points of a tile: 256, 512, 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
-  float *spare;   /* [2][dim][n]: alpha and beta on their way back */
+  float *spare;   /* [2][dim][n]: alpha and beta on their way back; or a flow's parcels and what counts its steps */
 } tiled_plan;
 
 /* Points that a thread of `tiles` holds: what its registers allow. */
@@ -51,19 +48,21 @@ static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
   return tile ? (size_t)rb_blocks(d->n, tile) * points_bytes(d) : 0;
 }
-static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + points_bytes(d); }
+static size_t spare_bytes(const rb_gausssum_desc *d) { return tile_for(d->n) ? points_bytes(d) : parcels_bytes(d->n); } /* the larger of its two uses */
+static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + spare_bytes(d); }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
-  int device = 0, major = 0;
+  int device = 0, cooperates = 0;
   tiled_plan *p = (tiled_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
-  RB_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  p->overtakes = major >= 9;
-  RB_TRY(rb_alloc(backend, points_bytes(d), (void **)&p->spare));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device));
+  RB_TRY(rb_alloc(backend, spare_bytes(d), (void **)&p->spare));
+  RB_TRY(backend->fill(p->spare, 0, spare_bytes(d)));
   p->tile = tile_for(d->n);
+  p->at_once = cooperates && !p->tile && flow_fits((int)d->n, p->processors);
   if (p->tile) {
     p->tiles = (int)rb_blocks(d->n, p->tile);
     RB_TRY(rb_alloc(backend, partial_bytes(d), (void **)&p->partial));
@@ -72,127 +71,6 @@ static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_g
   return RB_OK;
 done:
   if (p) destroy(&p->head);
-  return st;
-}
-
-/* ---- rows ------------------------------------------------------------------------------------------------ */
-
-/* Sums over the warp of COUNT values a lane. Every exchange keeps the half of the values that the lane's next bit names; what is
- * odd is summed whole. Value v ends in lanes whose bits say so. */
-template <int COUNT, int OFFSET>
-struct halving {
-  static __device__ __forceinline__ void run(float *v, int lane, int first, float *out) {
-    if (COUNT % 2 == 0 && OFFSET > 0) {
-      const bool upper = lane & OFFSET;
-#pragma unroll
-      for (int i = 0; i < COUNT / 2; i++) {
-        const float keep = upper ? v[i + COUNT / 2] : v[i], give = upper ? v[i] : v[i + COUNT / 2];
-        v[i] = keep + __shfl_xor_sync(~0u, give, OFFSET);
-      }
-      halving<COUNT % 2 == 0 ? COUNT / 2 : COUNT, OFFSET / 2>::run(v, lane, first + (upper ? COUNT / 2 : 0), out);
-    } else {
-#pragma unroll
-      for (int i = 0; i < COUNT; i++) {
-#pragma unroll
-        for (int o = OFFSET; o > 0; o >>= 1) v[i] += __shfl_xor_sync(~0u, v[i], o);
-      }
-      if ((lane & (2 * OFFSET - 1)) == 0 || OFFSET == 0)
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) out[first + i] = v[i];
-    }
-  }
-};
-template <int COUNT>
-struct halving<COUNT, 0> {
-  static __device__ __forceinline__ void run(float *v, int, int first, float *out) {
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) out[first + i] = v[i];
-  }
-};
-/* Values that `halving` takes for `count`: zeros are added until most halvings come out even. */
-template <int COUNT>
-struct halved {
-  enum { ROOM = COUNT > 24 ? (COUNT + 15) / 16 * 16 : (COUNT + 7) / 8 * 8 };
-};
-
-/* The next launch's blocks may start as soon as all of this one's have; they wait for its end before they read or write what it
- * does, and as every launch waits for the one before it, for all earlier ones'. */
-static __device__ __forceinline__ void let_next_launch_start(void) {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-static __device__ __forceinline__ void wait_for_previous_launch(void) {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-}
-
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. The next column is on its way
- * while one is worked on, where registers suffice for it. */
-template <int D, class OP>
-static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
-                                                           row_end end) {
-  enum { VALUES = ROWS * OP::OUT, ROOM = halved<VALUES>::ROOM, AHEAD = OP::IN <= 6 };
-  __shared__ float part[ROWS_WARPS][ROOM];
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
-  const int first = (blockIdx.x * groups + group) * ROWS;
-  int c = split * WARP + lane;
-  float a[ROWS][OP::IN], b[OP::IN], ahead[OP::IN], sum[(ROOM + OP::OUT - 1) / OP::OUT][OP::OUT] = {}; /* the values, then zeros */
-  let_next_launch_start();
-  wait_for_previous_launch();
-  if (AHEAD) load_point<D>(points, n, c, ahead);
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) load_point<D>(row_points, rows_n, first + r, a[r]);
-#pragma unroll 1
-  while (c - lane < n) {
-    if (AHEAD) {
-#pragma unroll
-      for (int v = 0; v < OP::IN; v++) b[v] = ahead[v];
-      load_point<D>(points, n, c + splits * WARP, ahead);
-    } else
-      load_point<D>(points, n, c, b);
-    c += splits * WARP;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum[r]);
-  }
-  halving<ROOM, WARP / 2>::run(&sum[0][0], lane, 0, part[warp]);
-  __syncthreads();
-  for (int v = threadIdx.x; v < groups * VALUES; v += ROWS_THREADS) {
-    const int g = v / VALUES, in_group = v % VALUES, row = (blockIdx.x * groups + g) * ROWS + in_group / OP::OUT;
-    float total = 0;
-    for (int s = 0; s < splits; s++) total += part[s * groups + g][in_group];
-    if (row < rows_n) finish_row<D>(end, rows_n, row, in_group % OP::OUT, total);
-  }
-}
-
-/* Groups a block: what a multiprocessor's share takes, a block's start and end counting as some 40 thousand pairs. */
-static int groups_for(int rows_n, int64_t n, int processors) {
-  static const int choice[] = {1, 2, 3, 4, 6, 12};
-  int best = 1;
-  int64_t least = INT64_MAX;
-  for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
-    const int64_t blocks = rb_blocks(rows_n, ROWS * choice[i]), share = (blocks + processors - 1) / processors * (choice[i] * ROWS * n + 40000);
-    if (share < least) least = share, best = choice[i];
-  }
-  return best;
-}
-
-template <int D, class OP>
-static rb_status launch_rows(const tiled_plan *p, kernel_width k, int rows_n, point_arrays row_points, point_arrays points, row_end end) {
-  rb_status st = RB_OK;
-  const int n = (int)p->head.desc.n, groups = groups_for(rows_n, n, p->processors);
-  cudaFuncAttributes code = {};
-  cudaLaunchAttribute overtake = {};
-  cudaLaunchConfig_t how = {};
-  overtake.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overtake.val.programmaticStreamSerializationAllowed = 1;
-  how.gridDim = rb_blocks(rows_n, ROWS * groups), how.blockDim = ROWS_THREADS, how.stream = rb_cuda_stream();
-  /* code for a GPU before 9.0 does not wait for the launch before it, so none may overtake */
-  RB_CUDA_TRY(cudaFuncGetAttributes(&code, rows<D, OP>));
-  how.attrs = &overtake, how.numAttrs = p->overtakes && code.ptxVersion >= 90 ? 1 : 0;
-  RB_CUDA_TRY(cudaLaunchKernelEx(&how, rows<D, OP>, k, groups, rows_n, row_points, n, points, end));
-done:
   return st;
 }
 
@@ -287,7 +165,7 @@ template <int D, class OP>
 static rb_status launch(const tiled_plan *p, double sigma, point_arrays points, row_end end) {
   const kernel_width k = width_of(sigma);
   switch (p->tile) {
-    case 0: return launch_rows<D, OP>(p, k, (int)p->head.desc.n, points, points, end);
+    case 0: return launch_rows<D, OP>(p->processors, k, (int)p->head.desc.n, points, (int)p->head.desc.n, points, end);
     case 256: return launch_tiles<D, OP, 256>(p, k, points, end);
     case 512: return launch_tiles<D, OP, 512>(p, k, points, end);
     default: return launch_tiles<D, OP, 1024>(p, k, points, end);
@@ -305,10 +183,25 @@ static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, c
   const tiled_plan *p = (const tiled_plan *)head;
   return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp));
 }
+static journey journey_from(const tiled_plan *p, int steps, double sigma, double dt, point_arrays start) {
+  journey j = {};
+  j.steps = steps - 1, j.start = start, j.stride = (int)(p->head.desc.dim * p->head.desc.n);
+  j.scale = width_of(sigma).s, j.dt_first = j.dt_second = (float)dt;
+  j.parcels = (parcel *)p->spare, j.made = (unsigned *)(j.parcels + 4 * p->head.desc.n);
+  return j;
+}
+#define FLOW_BY_DIMENSION(p, op, sigma, j) ((p)->head.desc.dim == 2 ? launch_flow<2, op<2> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j) \
+                                                                    : launch_flow<3, op<3> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j))
 static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int steps, void *q, void *m, void *hp0) {
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
+  if (p->at_once) {
+    journey j = journey_from(p, steps, sigma, dt, point_arrays_of(q, m, NULL, NULL));
+    j.scale = -j.scale, j.dt_first = -j.dt_first;
+    j.to_first = (float *)q + one, j.to_second = (float *)m + one, j.first_second = (float *)hp0;
+    return FLOW_BY_DIMENSION(p, hamiltonian_flow, sigma, j);
+  }
   for (int t = 0; t + 1 < steps; t++) {
     float *q_now = (float *)q + t * one, *m_now = (float *)m + t * one;
     RB_TRY(BY_DIMENSION(p, hamiltonian_flow, sigma, point_arrays_of(q_now, m_now, NULL, NULL),
@@ -322,6 +215,12 @@ static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
+  if (p->at_once) {
+    const int64_t last = (steps - 2) * one;
+    journey j = journey_from(p, steps, sigma, dt, point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
+    j.stride = -(int)one, j.to_first = (float *)alpha0, j.to_second = (float *)beta0;
+    return FLOW_BY_DIMENSION(p, backward_products, sigma, j);
+  }
   for (int t = steps - 2; t >= 0; t--) { /* to and fro between the spare arrays and alpha0, beta0, which get the last */
     void *alpha_before = t % 2 ? p->spare : alpha0, *beta_before = t % 2 ? p->spare + one : beta0;
     RB_TRY(BY_DIMENSION(p, backward_products, sigma, point_arrays_of((const float *)q + t * one, (const float *)m + t * one, alpha, beta),
@@ -336,8 +235,8 @@ static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const voi
   const tiled_plan *p = (const tiled_plan *)head;
   const point_arrays to = point_arrays_of(x, x, NULL, NULL), from = point_arrays_of(q, m, NULL, NULL);
   const kernel_width k = width_of(sigma);
-  return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p, k, (int)nx, to, from, end_sum(out))
-                             : launch_rows<3, vector_sum<3> >(p, k, (int)nx, to, from, end_sum(out));
+  return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out))
+                             : launch_rows<3, vector_sum<3> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out));
 }
 
 extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, shoot, shoot_back, destroy, workspace};
