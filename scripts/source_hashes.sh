@@ -24,9 +24,9 @@ hash() { # of the contents and names of the files that exist among the arguments
       interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
       transport) parts="interp derivative spectral field transport" ;;
-      gausssum) shared="$shared experiments/runner/workload_gausssum.c" ;;
+      gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
-        shared="$shared solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
+        shared="$shared kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
           experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c experiments/runner/landmark_case.c datasets/points.c" ;;
       smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
           solvers/demons/* experiments/runner/pairs.c" ;;

@@ -2,6 +2,7 @@
 
 #include "experiments/runner/exit_codes.h"
 #include "kernels/base/rng.h"
+#include "solvers/demons/demons.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -119,8 +120,13 @@ static const struct {
     {&rb_smooth_family, rb_check_smooth, rb_check_smooth_golden},
     {&rb_compose_family, rb_check_compose, rb_check_compose_golden},
     {&rb_force_family, rb_check_force, rb_check_force_golden},
+    {&rb_demons_family, rb_check_demons, NULL},
     {&rb_probe_family, rb_check_probe, NULL},
 };
+
+const rb_family *rb_check_family(int i) {
+  return i < (int)(sizeof families_checked / sizeof *families_checked) ? families_checked[i].family : NULL;
+}
 
 static void check_variant(rb_checker *c, const rb_check_options *o) {
   void (*live)(rb_checker *) = NULL;
@@ -173,13 +179,10 @@ static int wanted(const rb_check_options *o, const char *family) {
 int rb_check_run(const rb_check_options *o) {
   rb_checker c = {.golden = o->golden, .verbose = o->verbose};
   if (o->junit) c.junit_cases = tmpfile();
-  int count;
-  const rb_family *const *families = rb_families(&count);
-  for (int i = 0; i < count; i++) {
-    if (!wanted(o, families[i]->name)) continue;
-    for (int v = 0; v < families[i]->count; v++) {
-      c.family = families[i];
-      c.variant = &families[i]->variants[v];
+  for (int i = 0; (c.family = rb_check_family(i)); i++) {
+    if (!wanted(o, c.family->name)) continue;
+    for (int v = 0; v < c.family->count; v++) {
+      c.variant = &c.family->variants[v];
       if (!o->variant || strcmp(o->variant, c.variant->name) == 0) check_variant(&c, o);
     }
   }

@@ -47,7 +47,11 @@ void rb_check_gausssum(rb_checker *c);
 void rb_check_smooth(rb_checker *c);
 void rb_check_compose(rb_checker *c);
 void rb_check_force(rb_checker *c);
+void rb_check_demons(rb_checker *c);
 void rb_check_probe(rb_checker *c);
+
+/* The families that are checked: those of the kernels, and solvers with parts of their own; NULL from the last on. */
+const rb_family *rb_check_family(int i);
 /* CPU oracle against what this CUDA variant gave on the GPU host. Runs on machines without a GPU. */
 void rb_check_interp_golden(rb_checker *c);
 void rb_check_derivative_golden(rb_checker *c);
@@ -76,7 +80,7 @@ void rb_check_roll(rb_dtype t, rb_grid grid, const void *f, const int shift[3], 
 
 typedef struct {
   int families;
-  const char *family[8]; /* none: all */
+  const char *family[16]; /* none: all */
   const char *junit, *golden, *record;
   const char *variant; /* only this one, or NULL */
   int verbose, seal;

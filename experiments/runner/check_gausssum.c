@@ -76,30 +76,63 @@ static int shoots(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops
 
 enum { MOST_STEPS = 5 };
 
-/* history: q, then p, [steps][dim][n] each, the first of both given; then hp0, alpha0, beta0. */
-static rb_status flow_at_once(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, int steps, char *history) {
+/* history: q, then p, [steps][dim][n] each, the first of both given; then hp0, alpha0, beta0. `stride` time points a call of the
+ * variant's: steps, or 2 for one Euler step at a time. */
+static rb_status flow_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, int steps, int stride, char *history) {
   rb_status st = RB_OK;
   const rb_backend *b;
   const size_t one = bytes_of(d), of_q = (size_t)steps * one;
   rb_gausssum_plan *p = NULL;
   char *at = NULL;
-  void *alpha = NULL, *beta = NULL;
+  char *turns[2] = {NULL, NULL}; /* alpha and beta on their way, [2][dim][n] */
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_gausssum_create(v, d, &p));
   RB_TRY(rb_poisoned(b, 2 * of_q + 3 * one, (void **)&at));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, 2 * one, (void **)&turns[k]));
   RB_TRY(b->upload(at, in.q, one));
   RB_TRY(b->upload(at + of_q, in.p, one));
-  RB_TRY(rb_to_backend(b, in.alpha, one, &alpha));
-  RB_TRY(rb_to_backend(b, in.beta, one, &beta));
   for (int again = 0; again < 2; again++) { /* a plan serves more than once */
-    RB_TRY(rb_gausssum_shoot(p, sigma, DT, steps, at, at + of_q, at + 2 * of_q));
-    RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, steps, at, at + of_q, alpha, beta, at + 2 * of_q + one, at + 2 * of_q + 2 * one));
+    char *from = turns[0], *to = turns[1];
+    RB_TRY(b->upload(from, in.alpha, one));
+    RB_TRY(b->upload(from + one, in.beta, one));
+    for (int t = 0; t + 1 < steps; t += stride - 1)
+      RB_TRY(rb_gausssum_shoot(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, t == 0 ? at + 2 * of_q : NULL));
+    for (int t = steps - stride; t >= 0; t -= stride - 1) {
+      char *last = t == 0 ? at + 2 * of_q + one : to;
+      RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, from, from + one, last, last + one));
+      to = from, from = last;
+    }
   }
   RB_TRY(b->download(history, at, 2 * of_q + 3 * one));
 done:
   rb_gausssum_destroy(p);
-  if (b) rb_release(b, beta), rb_release(b, alpha), rb_release(b, at);
+  if (b) rb_release(b, turns[1]), rb_release(b, turns[0]), rb_release(b, at);
   return st;
+}
+static size_t history_bytes(const rb_gausssum_desc *d, int steps) { return (2 * (size_t)steps + 3) * bytes_of(d); }
+static rb_status flow_at_once(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, int steps, char *history) {
+  return flow_by(v, d, sigma, in, steps, steps, history);
+}
+
+/* A long flow at once is bit for bit the same as one Euler step a call, and repeats bit by bit. */
+static void long_flow(rb_checker *c, const rb_gausssum_desc *d) {
+  enum { STEPS = 40 };
+  const size_t bytes = history_bytes(d, STEPS);
+  char *history[3];
+  points in = make_points(d, 3);
+  int made = 1;
+  for (int64_t i = 0; i < d->n * d->dim; i++) rb_check_set(d->dtype, in.p, i, 0.05 * rb_check_at(d->dtype, in.p, i)); /* points stay apart */
+  for (int k = 0; k < 3; k++) {
+    history[k] = malloc(bytes);
+    made = made && rb_check_status(c, flow_by(c->variant, d, 0.7, in, STEPS, k == 0 ? 2 : STEPS, history[k]), "long flow");
+  }
+  for (int k = 1; k < 3 && made; k++)
+    rb_check_value(c, memcmp(history[0], history[k], bytes) == 0 ? 0 : 1, 0, "%d time points %s, n %lld dim %d", STEPS, k == 1 ? "at once" : "again", (long long)d->n, d->dim);
+  int finite = made;
+  for (int64_t i = 0; finite && i < (int64_t)(bytes / rb_dtype_size(d->dtype)); i++) finite = isfinite(rb_check_at(d->dtype, history[0], i));
+  if (made) rb_check_value(c, finite ? 0 : 1, 0, "long flow stays finite, n %lld dim %d", (long long)d->n, d->dim);
+  for (int k = 0; k < 3; k++) free(history[k]);
+  drop_points(in);
 }
 
 /* worst: largest |got - (from + dt rate)|, which a NaN keeps; largest: of the values wanted. */
@@ -122,7 +155,7 @@ static double greatest(const rb_gausssum_desc *d, const void *v) {
 static void against_steps(rb_checker *c, const rb_gausssum_desc *d, double sigma, points in, int steps) {
   const size_t one = bytes_of(d), of_q = (size_t)steps * one;
   const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
-  char *history = malloc(2 * of_q + 3 * one), *hp0 = history + 2 * of_q;
+  char *history = malloc(history_bytes(d, steps)), *hp0 = history + 2 * of_q;
   sums s = room(d);
   points now = {NULL, NULL, malloc(one), malloc(one)};
   double worst[2] = {0, 0}, largest[2] = {0, 0}, most = 0; /* most: of alpha and beta on their way */
@@ -212,6 +245,43 @@ static void derivatives(rb_checker *c, const rb_gausssum_desc *d, double sigma) 
   drop_sums(t), drop_sums(s), drop_points(in);
 }
 
+/* Sums at other points than the set's own, fewer and more. */
+static rb_status sum_at(const rb_variant *v, const rb_gausssum_desc *d, double sigma, points in, int64_t nx, const void *x, void *out) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  const size_t bytes = (size_t)(nx * d->dim) * rb_dtype_size(d->dtype);
+  rb_gausssum_plan *p = NULL;
+  void *at = NULL, *q = NULL, *m = NULL, *sum = NULL;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_gausssum_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, x, bytes, &at));
+  RB_TRY(rb_to_backend(b, in.q, bytes_of(d), &q));
+  RB_TRY(rb_to_backend(b, in.p, bytes_of(d), &m));
+  RB_TRY(rb_poisoned(b, bytes, &sum));
+  RB_TRY(rb_gausssum_sum(p, sigma, nx, at, q, m, sum));
+  RB_TRY(b->download(out, sum, bytes));
+done:
+  rb_gausssum_destroy(p);
+  if (b) rb_release(b, sum), rb_release(b, m), rb_release(b, q), rb_release(b, at);
+  return st;
+}
+static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
+  points in = make_points(d, 3);
+  for (int more = 0; more < 2; more++) {
+    const int64_t nx = more ? 3 * d->n + 5 : d->n / 3 + 1, m = nx * d->dim;
+    const rb_gausssum_desc wide = {.n = nx, .dim = d->dim, .dtype = d->dtype};
+    void *mine = malloc(bytes_of(&wide)), *oracle = malloc(bytes_of(&wide));
+    points x = make_points(&wide, 3);
+    if (rb_check_status(c, sum_at(c->variant, d, sigma, in, nx, x.alpha, mine), "sum") &&
+        rb_check_status(c, sum_at(&rb_gausssum_family.variants[0], d, sigma, in, nx, x.alpha, oracle), "oracle"))
+      rb_check_value(c, rb_check_distance(d->dtype, mine, oracle, m), rb_gausssum_tolerance(c->variant, d, 1), "sum of %lld at %lld points dim %d %s", (long long)d->n,
+                     (long long)nx, d->dim, rb_dtype_name(d->dtype));
+    drop_points(x);
+    free(oracle), free(mine);
+  }
+  drop_points(in);
+}
+
 /* Among very many points the oracle works out some rows only. */
 static void rows_of_many(rb_checker *c, int64_t n) {
   const rb_gausssum_desc d = {.n = n, .dim = 3, .dtype = RB_F32};
@@ -255,12 +325,55 @@ void rb_check_gausssum(rb_checker *c) {
         if (supported(c->variant, &d)) against_oracle(c, &d, 0.7);
       }
       if (c->variant->backend == RB_CUDA && shoots(c->variant) && t == RB_F32 && dim == 3) rows_of_many(c, 70001), rows_of_many(c, 150001); /* larger tiles */
+      /* every shape of cuda/tiled's flows, with a launch a step at the last */
+      static const int64_t flows[] = {1, 20, 1847, 3000, 5000, 5900};
+      for (size_t k = 0; k < sizeof flows / sizeof *flows && c->variant->backend == RB_CUDA && shoots(c->variant); k++) {
+        rb_gausssum_desc d = {.n = flows[k], .dim = dim, .dtype = (rb_dtype)t};
+        if (supported(c->variant, &d)) long_flow(c, &d);
+      }
       rb_gausssum_desc d = {.n = 97, .dim = dim, .dtype = (rb_dtype)t};
       if (!supported(c->variant, &d)) continue;
+      other_points(c, &d, 1.2);
       conservation(c, &d, 1.2);
       d.n = 20;
       if (t == RB_F64) derivatives(c, &d, 1.2);
     }
+}
+
+/* Recorded: a flow of 5 time points and what is carried back along it; the oracle makes it step by step. */
+static void golden_flow(rb_checker *c, const rb_gausssum_desc *d, double sigma, points in) {
+  const size_t one = bytes_of(d), of_q = MOST_STEPS * one;
+  const int64_t m = d->n * d->dim;
+  char *history = malloc(history_bytes(d, MOST_STEPS));
+  float *last[4] = {(float *)(history + of_q - one), (float *)(history + 2 * of_q - one), (float *)(history + 2 * of_q + one), (float *)(history + 2 * of_q + 2 * one)};
+  static const char *const names[] = {"flow q", "flow p", "flow alpha", "flow beta"};
+  if (c->record) {
+    if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, MOST_STEPS, history), "golden flow")) goto done;
+  } else {
+    sums s = room(d);
+    points now = in;
+    int made = 1;
+    memcpy(history, in.q, one), memcpy(history + of_q, in.p, one);
+    now.alpha = last[2], now.beta = last[3];
+    memcpy(now.alpha, in.alpha, one), memcpy(now.beta, in.beta, one);
+    for (int t = 0; t + 1 < MOST_STEPS && made; t++) {
+      float *q = (float *)(history + (size_t)t * one), *p = (float *)(history + of_q + (size_t)t * one);
+      now.q = q, now.p = p;
+      made = rb_check_status(c, by(&rb_gausssum_family.variants[0], d, sigma, now, s), "golden flow");
+      for (int64_t i = 0; i < m; i++) q[m + i] = q[i] + (float)DT * ((float *)s.hp)[i], p[m + i] = p[i] - (float)DT * ((float *)s.hq)[i];
+    }
+    for (int t = MOST_STEPS - 2; t >= 0 && made; t--) {
+      now.q = history + (size_t)t * one, now.p = history + of_q + (size_t)t * one;
+      made = rb_check_status(c, by(&rb_gausssum_family.variants[0], d, sigma, now, s), "golden flow");
+      for (int64_t i = 0; i < m; i++) last[2][i] += (float)DT * ((float *)s.fq)[i], last[3][i] += (float)DT * ((float *)s.fp)[i];
+    }
+    drop_sums(s);
+    if (!made) goto done;
+  }
+  /* roundings of all steps, as in against_steps */
+  for (int k = 0; k < 4; k++) rb_check_golden(c, names[k], last[k], m, 100 * MOST_STEPS * FLT_EPSILON * fmax(1, greatest(d, last[k])));
+done:
+  free(history);
 }
 
 /* Recorded: 3D sums of 60 points in float32. */
@@ -275,5 +388,6 @@ void rb_check_gausssum_golden(rb_checker *c) {
     const void *values[] = {s.hq, s.hp, s.fq, s.fp, s.sum};
     for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, rb_gausssum_tolerance(c->variant, &d, terms[k]));
   }
+  if (!c->record || shoots(c->variant)) golden_flow(c, &d, sigma, in); /* compared where the recording holds it: a build without CUDA knows no ops */
   drop_sums(s), drop_points(in);
 }

@@ -84,6 +84,21 @@ typedef struct {
   rb_overlaps overlaps;
 } quality;
 
+/* Without contrast there is no force, and standing still would pass for an end. */
+static rb_status have_contrast(const rb_pair *pair) {
+  static const char *const names[] = {"template", "reference"};
+  rb_status st = RB_OK;
+  for (int k = 0; k < 2; k++) {
+    const float *image = pair->image[k];
+    int64_t i = 1;
+    const int64_t n = rb_grid_points(pair->grid);
+    while (i < n && image[i] == image[0]) i++;
+    RB_CHECK(i < n, RB_EINVAL, "the %s image is constant: there is nothing to register", names[k]);
+  }
+done:
+  return st;
+}
+
 static rb_status write_images(const request *r, const rb_pair *pair, rb_demons *d, quality *q) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(pair->grid);
@@ -146,6 +161,7 @@ static rb_status run(request *r, rb_demons_result *result) {
   RB_TRY(rb_image_variant(&r->common, &rb_demons_family, "gpu-fused", "cpu", &v));
   if (r->common.grid.n[0]) RB_TRY(fits(v, &r->demons, r->common.grid, &k.predicted)); /* before anything of that size is made */
   RB_TRY(rb_image_open(&r->common, &pair));
+  RB_TRY(have_contrast(&pair));
   RB_TRY(fits(v, &r->demons, pair.grid, &k.predicted));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);

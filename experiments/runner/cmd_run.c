@@ -81,11 +81,22 @@ static const char check_help[] =
     "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 9 nothing ran\n";
 
+static int checked(const char *name) {
+  const char *names[32];
+  int n = 0;
+  for (const rb_family *f; n < 32 && (f = rb_check_family(n)); n++) {
+    if (strcmp(f->name, name) == 0) return 1;
+    names[n] = f->name;
+  }
+  const char *near = rb_nearest(name, names, n);
+  RB_FAIL(RB_ENOTFOUND, "nothing to check is named '%s'%s%s", name, near ? "; the nearest is " : "", near ? near : "");
+  return 0;
+}
+
 int rb_cmd_check(int argc, char **argv) {
   rb_check_options o = {0};
   const char *value, *home;
   char golden[4200] = "";
-  const rb_family *family;
   if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
   if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
   rb_clear();
@@ -98,15 +109,14 @@ int rb_cmd_check(int argc, char **argv) {
     else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
     else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
     else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
-    else if (rb_family_find(argv[i], &family) != RB_OK) return rb_usage("check", "%s", rb_message());
-    else if (o.families < 8) o.family[o.families++] = argv[i];
+    else if (!checked(argv[i])) return rb_usage("check", "%s", rb_message());
+    else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
   }
   if (o.variant) {
-    int n, known = 0;
-    const rb_family *const *all = rb_families(&n);
+    int known = 0;
     const rb_variant *v;
-    for (int i = 0; i < n; i++) {
-      known |= rb_variant_find(all[i], o.variant, &v) == RB_OK;
+    for (int i = 0; rb_check_family(i); i++) {
+      known |= rb_variant_find(rb_check_family(i), o.variant, &v) == RB_OK;
       rb_clear();
     }
     if (!known) return rb_usage("check", "no variant '%s'", o.variant);
@@ -120,6 +130,8 @@ static const char report_help[] =
     "  --format text|md|csv|latex   (default text)\n"
     "  --plots                      draw figures (SVG, PNG) beside each record; needs gnuplot\n"
     "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout\n"
+    "  --rejudge                    first hold the record's measurements against today's descriptor (columns, claims, notes) and\n"
+    "                               published values; refused where these would measure something else\n"
     "  --published DIR              write the paper's values as records of the paper's machine below DIR, for 'compare'\n\n"
     "Numeric cells: REPRODUCED or DIFFERS. Times and bandwidths of another machine are not comparable: their cell shows how\n"
     "many times faster ours is and the share of this machine's measured copy bandwidth. Cells whose code has changed since\n"
@@ -139,6 +151,8 @@ int rb_cmd_report(int argc, char **argv) {
       o.plots = 1;
     } else if (strcmp(argv[i], "--write") == 0) {
       o.write = 1;
+    } else if (strcmp(argv[i], "--rejudge") == 0) {
+      o.rejudge = 1;
     } else if (argv[i][0] == '-') {
       return rb_usage("report", "unknown option '%s'", argv[i]);
     } else if (access(argv[i], R_OK) != 0) {

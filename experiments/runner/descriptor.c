@@ -70,6 +70,7 @@ static const cyaml_schema_field_t plot_fields[] = {TEXT("file", rb_plot, file),
                                                    STRINGS_OPT("parts", rb_plot, parts),
                                                    STRINGS_OPT("methods", rb_plot, methods),
                                                    TEXT_OPT("published", rb_plot, published),
+                                                   CYAML_FIELD_UINT_PTR("slope", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_plot, slope),
                                                    CYAML_FIELD_BOOL("log_x", CYAML_FLAG_OPTIONAL, rb_plot, log_x),
                                                    CYAML_FIELD_BOOL("log_y", CYAML_FLAG_OPTIONAL, rb_plot, log_y),
                                                    CYAML_FIELD_END};
@@ -120,7 +121,7 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
                                       "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
                                       "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
                                       "left",   "right",  "relation", "factor", "axis",   "values", "file",   "x",        "y",
-                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to"};
+                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to", "slope"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;

@@ -66,6 +66,7 @@ typedef struct {
   char **methods; /* only these labels (kinds lines, stacked and scatter); none: all */
   unsigned methods_count;
   char *published; /* column of the published CSV drawn beside, or NULL */
+  unsigned *slope; /* kind lines, both axes logarithmic: a line y ~ x^slope through the last method's last point; or NULL */
   int log_x, log_y;
 } rb_plot;
 

@@ -119,7 +119,20 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
     if (panels > 1) fprintf(script, "notitle");
     else fprintf(script, "title \"%s, published\"", d->methods[m].label);
   }
-  fprintf(script, "\n");
+}
+
+/* y ~ x^slope through the last method's point of greatest x: where a curve runs along it, that power bounds it. */
+static void asymptote(const rb_judged *j, const rb_plot *p, FILE *script) {
+  double x = -INFINITY, y = NAN;
+  const char *last = NULL;
+  size_t i;
+  json_t *c;
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (plotted(p, j->descriptor->methods[m].label)) last = j->descriptor->methods[m].label;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c)
+    if (last && strcmp(rb_json_text(c, "method", ""), last) == 0 && x_of(p, c) > x && rb_json_metric(c, p->y) == rb_json_metric(c, p->y))
+      x = x_of(p, c), y = rb_json_metric(c, p->y);
+  if (y == y) fprintf(script, ", \\\n    %.9g * (x / %.9g)**%u with lines dt 3 lc rgb '#888888' title 'slope %u'", y, x, *p->slope, *p->slope);
 }
 
 /* One range of y: whole decades, or from 0 (or below) to a little above the greatest. */
@@ -149,13 +162,15 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
   if (panels == 1) fprintf(script, "set key outside right font ',10'\n");
   else fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
-  if (panels > 1) common_range(p->log_y, e, script);
+  if (panels > 1 || p->slope) common_range(p->log_y, e, script);
   for (int q = 0; q < panels; q++) {
     const char *separator = "plot";
     if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
     if (panels > 1 && q == 0) common_key(d, panels, all, &separator, script);
     if (q == 1) fprintf(script, "unset key\nunset ylabel\n");
     plot_panel(d, all + (size_t)q * d->methods_count, panels, data_path, &separator, script);
+    if (p->slope && panels == 1) asymptote(j, p, script);
+    fprintf(script, "\n");
   }
   if (panels > 1) fprintf(script, "unset multiplot\n");
 done:

@@ -1,4 +1,4 @@
-/* Records: one JSON file a run of an experiment (schema: results/schema/record.schema.json), and its journal. */
+/* Records: one JSON file a run of an experiment (results/schema/README.md), and its journal. */
 #ifndef RB_RECORD_H
 #define RB_RECORD_H
 

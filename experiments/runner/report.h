@@ -11,6 +11,7 @@ typedef struct {
   rb_format format;
   int plots;        /* draw SVG and PNG beside each record */
   int write;        /* write tables beside each record instead of to stdout */
+  int rejudge;      /* first put today's descriptor and published values into each record */
   const char *published; /* folder to write the published values into, as records of their own machine; or NULL */
 } rb_report_options;
 

@@ -1,11 +1,11 @@
 #include "experiments/runner/run.h"
 
 #include "experiments/runner/build_info.h"
-#include "experiments/runner/csv.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/progress.h"
 #include "experiments/runner/record.h"
+#include "experiments/runner/rejudge.h"
 #include "experiments/runner/roofs.h"
 #include "experiments/runner/run_case.h"
 #include "solvers/krylov/krylov.h"
@@ -112,25 +112,6 @@ static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
                    p.batch_under, "warmups", p.warmups, "cache", d->cache, "sources", sources);
 }
 
-/* The published CSV travels in the record, so that tables render from records alone. Read and checked before
- * anything is measured. */
-static rb_status read_published(run_state *s) {
-  rb_status st = RB_OK;
-  char path[4300];
-  rb_csv csv = {0};
-  if (!s->d->published) return RB_OK;
-  const char *slash = strrchr(s->path, '/');
-  RB_TRY(rb_path(path, sizeof path, "%.*s%s", slash ? (int)(slash - s->path + 1) : 0, s->path, s->d->published));
-  RB_TRY(rb_read_file(path, &s->published, NULL));
-  RB_TRY(rb_csv_parse(s->published, path, &csv));
-  for (unsigned k = 0; k < s->d->columns_count; k++)
-    RB_CHECK(s->d->columns[k].class == RB_INFO || rb_csv_column(&csv, s->d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", path,
-             s->d->columns[k].name, s->path);
-done:
-  rb_csv_free(&csv);
-  return st;
-}
-
 /* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table order. */
 static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete) {
   rb_status st = RB_OK;
@@ -185,7 +166,7 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   run_state s = {.options = o, .path = path, .place = {.lock = -1}};
   json_t *cases = json_array();
   RB_TRY(rb_descriptor_load(path, &s.d));
-  RB_TRY(read_published(&s));
+  RB_TRY(rb_published_read(s.d, path, &s.published)); /* travels in the record, so that tables render from records alone */
   RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));

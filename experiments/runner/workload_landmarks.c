@@ -1,8 +1,8 @@
 /* landmarks: a whole match by geodesic shooting (shooting2018, Table 1); landmarks-pictures: the same, and where every point went
  * (Figure 2); landmarks-gradient: one evaluation of the objective and its gradient.
  *
- * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; the gradient is
- * the slope of the objective, and among few points that of float64. */
+ * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; solves of some seconds are followed
+ * once more and compared with float64 on the way; one gradient is the slope of the objective, and among few points that of float64. */
 #include "experiments/runner/landmark_case.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
@@ -24,11 +24,13 @@ typedef struct {
   rb_landmarks *solver;
   rb_landmarks_result result;
   int pictures;
+  struct trail *trail; /* of the first verification */
   double *momentum, *gradient, objective; /* landmarks-gradient */
   char sha256[65], file[48];
   const char *unit; /* of coordinates and distances */
 } state;
 
+static const double FOLLOWED = 10; /* s: longer solves are not made once more to be followed */
 static const char synthetic_name[] = "synthetic-";
 static size_t points_of(const rb_case *c) {
   const char *points = rb_case_axis(c, "points", NULL);
@@ -50,11 +52,28 @@ static size_t footprint(const rb_case *c) {
   return (size_t)1 << 20;
 }
 
+/* Best momenta after some evaluations of a solve, and how far the backend's objective and gradient there are from float64. */
+enum { STOPS = 10 };
+static const int stops[STOPS] = {0, 1, 2, 5, 10, 20, 50, 100, 200, 399};
+typedef struct trail {
+  rb_landmarks *solver;
+  double *momentum[STOPS];
+  size_t unknowns;
+  int count;
+  rb_status st;
+  double objective_error, gradient_error;
+} trail;
+static void drop_trail(trail *p) {
+  for (int k = 0; p && k < STOPS; k++) free(p->momentum[k]);
+  free(p);
+}
+
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_landmarks_destroy(s->solver);
   for (int i = 0; i < 2; i++) rb_points_free(&s->set[i]);
+  drop_trail(s->trail);
   free(s->momentum), free(s->gradient);
   free(s);
 }
@@ -172,12 +191,58 @@ static rb_status add_pictures(state *s, rb_outcome *o) {
     json_array_append_new(paths, flat(x, n, a, b, stride));
   }
   char plane[3] = {"xyz"[a], "xyz"[b], '\0'};
-  o->details = json_pack("{s:{s:s,s:f,s:o,s:o,s:o,s:O}}", "landmarks", "plane", plane, "unit", UNIT, "template", flat(s->set[0].x, n, a, b, 1), "target",
+  json_t *pictures = json_pack("{s:s,s:f,s:o,s:o,s:o,s:O}", "plane", plane, "unit", UNIT, "template", flat(s->set[0].x, n, a, b, 1), "target",
                          flat(s->set[1].x, n, a, b, 1), "matched", flat(x, n, a, b, 1), "paths", paths);
+  json_object_set_new(o->details, "landmarks", pictures);
 done:
   json_decref(paths);
   free(x);
   return st;
+}
+
+/* ---- a solve followed ------------------------------------------------------------------------------------ */
+
+static void keep_momentum(void *context, const rb_landmarks_row *row) {
+  trail *p = context;
+  if (p->st != RB_OK || p->count >= STOPS || row->evaluation != stops[p->count]) return;
+  double *m = malloc(p->unknowns * sizeof *m);
+  p->st = m ? rb_landmarks_momentum(p->solver, m) : RB_FAIL(RB_ENOMEM, "host memory");
+  p->momentum[p->count++] = m;
+}
+
+/* The solve once more, then both objectives and gradients at the momenta on its way. Leaves another flow in the solver. */
+static rb_status follow(state *s, rb_landmarks *twin) {
+  rb_status st = RB_OK;
+  static rb_landmarks_result again;
+  trail *p = calloc(1, sizeof *p);
+  const size_t m = (size_t)(s->set[0].n * s->set[0].dim);
+  double *g[2] = {malloc(m * sizeof **g), malloc(m * sizeof **g)};
+  RB_CHECK(p && g[0] && g[1], RB_ENOMEM, "host memory");
+  p->solver = s->solver, p->unknowns = m;
+  RB_TRY(rb_landmarks_solve(s->solver, keep_momentum, p, &again));
+  RB_TRY(p->st);
+  for (int k = 0; k < p->count; k++) {
+    double value[2], off = 0, norm = 0;
+    RB_TRY(rb_landmarks_evaluate(s->solver, p->momentum[k], &value[0], g[0]));
+    RB_TRY(rb_landmarks_evaluate(twin, p->momentum[k], &value[1], g[1]));
+    for (size_t i = 0; i < m; i++) off += pow(g[0][i] - g[1][i], 2), norm += g[1][i] * g[1][i];
+    const double errors[2] = {fabs(value[0] / value[1] - 1), sqrt(off / norm)};
+    if (!(errors[0] <= p->objective_error)) p->objective_error = errors[0]; /* a NaN stays */
+    if (!(errors[1] <= p->gradient_error)) p->gradient_error = errors[1];
+  }
+  s->trail = p;
+  p = NULL;
+done:
+  drop_trail(p);
+  free(g[1]), free(g[0]);
+  return st;
+}
+
+/* The objective after every evaluation, as the optimiser met it. */
+static json_t *history_of(const rb_landmarks_result *r) {
+  json_t *rows = json_array();
+  for (int i = 0; i < r->rows; i++) json_array_append_new(rows, json_real(r->table[i].objective));
+  return rows;
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -206,9 +271,18 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "evaluations", r->evaluations, "1", "of objective and gradient");
   rb_outcome_metric(o, "iterations", r->iterations, "1", "of the optimiser");
   rb_outcome_metric(o, "time_evaluation", r->seconds / r->evaluations, "s", "solve / evaluations");
+  rb_outcome_metric(o, "time_step", r->seconds / r->evaluations / (2 * (s->options.steps - 1)), "s", "an Euler step there or back: evaluation / (2 (time points - 1)), the optimiser's own time included");
   rb_outcome_metric(o, "pair_rate", 2.0 * (s->options.steps - 1) * (double)s->set[0].n * (double)s->set[0].n * r->evaluations / r->seconds, "1/s",
                     "pairs of points a second, forward and backward");
+  o->details = json_pack("{s:o}", "objectives", history_of(r));
   if (s->pictures) RB_TRY(add_pictures(s, o));
+  if (!s->trail && !naive && r->seconds < FOLLOWED) RB_TRY(follow(s, twin));
+  if (s->trail) {
+    rb_outcome_verify(o, "relative error of objectives on the way", s->trail->objective_error, 2e-3, "cpu float64 at the same momenta");
+    rb_outcome_verify(o, "relative error of gradients on the way", s->trail->gradient_error, 1e-2, "cpu float64 at the same momenta");
+    rb_outcome_metric(o, "path_objective_error", s->trail->objective_error, "1", "worst over the momenta after 0, 1, 2, 5, 10, .. evaluations");
+    rb_outcome_metric(o, "path_gradient_error", s->trail->gradient_error, "1", "the same of ||g - g64|| / ||g64||");
+  }
 done:
   rb_landmarks_destroy(twin);
   free(momentum);

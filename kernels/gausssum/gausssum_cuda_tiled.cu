@@ -15,7 +15,7 @@ enum { SPLIT_COLUMNS = 6000, END_THREADS = 256 };
 typedef struct {
   rb_gausssum_plan head;
   int processors;
-  int at_once;    /* a flow of this many points is one launch */
+  int at_once;    /* a flow of this many points is one launch, else a launch a step */
   int tile;       /* points of a tile: 256, 512, 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
@@ -52,17 +52,16 @@ static size_t spare_bytes(const rb_gausssum_desc *d) { return tile_for(d->n) ? p
 static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + spare_bytes(d); }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
-  int device = 0, cooperates = 0;
+  int device = 0;
   tiled_plan *p = (tiled_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
-  RB_CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device));
   RB_TRY(rb_alloc(backend, spare_bytes(d), (void **)&p->spare));
   RB_TRY(backend->fill(p->spare, 0, spare_bytes(d)));
   p->tile = tile_for(d->n);
-  p->at_once = cooperates && !p->tile && flow_fits((int)d->n, p->processors);
+  if (!p->tile) RB_TRY(d->dim == 2 ? flow_fits<2>((int)d->n, p->processors, &p->at_once) : flow_fits<3>((int)d->n, p->processors, &p->at_once));
   if (p->tile) {
     p->tiles = (int)rb_blocks(d->n, p->tile);
     RB_TRY(rb_alloc(backend, partial_bytes(d), (void **)&p->partial));
@@ -196,7 +195,7 @@ static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int step
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
-  if (p->at_once) {
+  if (p->at_once && (int64_t)steps * one < INT32_MAX) {
     journey j = journey_from(p, steps, sigma, dt, point_arrays_of(q, m, NULL, NULL));
     j.scale = -j.scale, j.dt_first = -j.dt_first;
     j.to_first = (float *)q + one, j.to_second = (float *)m + one, j.first_second = (float *)hp0;
@@ -215,7 +214,7 @@ static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
-  if (p->at_once) {
+  if (p->at_once && (int64_t)steps * one < INT32_MAX) {
     const int64_t last = (steps - 2) * one;
     journey j = journey_from(p, steps, sigma, dt, point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
     j.stride = -(int)one, j.to_first = (float *)alpha0, j.to_second = (float *)beta0;
@@ -233,6 +232,7 @@ done:
 /* The points x stand where the op reads q; it reads nothing else of a row. */
 static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
   const tiled_plan *p = (const tiled_plan *)head;
+  if (nx < 1 || nx > INT32_MAX) return RB_FAIL(RB_EUNSUPPORTED, "%lld points to sum at; cuda/tiled takes 1 to 2^31 - 1", (long long)nx);
   const point_arrays to = point_arrays_of(x, x, NULL, NULL), from = point_arrays_of(q, m, NULL, NULL);
   const kernel_width k = width_of(sigma);
   return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out))

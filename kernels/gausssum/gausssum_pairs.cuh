@@ -125,7 +125,6 @@ static inline point_arrays point_arrays_of(const void *q, const void *p, const v
   point_arrays a = {{(const float *)q, (const float *)p, (const float *)alpha, (const float *)beta}};
   return a;
 }
-/* Plain loads: with overlapping launches the arrays are still being written while a kernel starts. */
 template <int D, int IN>
 static __device__ __forceinline__ void load_point(const point_arrays &in, int n, int i, float (&value)[IN]) {
 #pragma unroll

@@ -11,9 +11,11 @@
 #ifndef RB_GAUSSSUM_ROWS_CUH
 #define RB_GAUSSSUM_ROWS_CUH
 
+#include "kernels/cuda/together.cuh"
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
 enum { WARP = 32, ROWS = 7, ROWS_THREADS = 384, ROWS_WARPS = ROWS_THREADS / WARP };
+enum { LOOKS = 1 << 27 }; /* a minute of looking and more */
 
 /* Sums over the warp of COUNT values a lane. Every exchange keeps the half of the values that the lane's next bit names; what is
  * odd is summed whole. Value v ends in lanes whose bits say so. */
@@ -131,7 +133,9 @@ struct __align__(16) parcel {
   float value[3];
   unsigned step;
 };
-/* All 16 bytes become visible together: a single access in PTX's memory model (ISA 8.3, with CUDA 12.3). */
+/* One aligned access of 16 bytes each way (PTX ISA 8.3, with CUDA 12.3), relaxed and past the L1 cache. That all of it becomes visible together is what
+ * GPUs do (libraries between GPUs rest on it, too); PTX's text promises it up to 8 bytes. `check` compares whole flows with single steps bit for bit.
+ * No fence is needed: what a block sends depends on what it has read, and a slot is sent to again only after that. */
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
 enum { PARCELS_WORK = 1 };
 static __device__ __forceinline__ void send(parcel *to, parcel p) {
@@ -172,10 +176,18 @@ static __device__ __forceinline__ parcel look_at(const journey &j, int n, int st
   for (int v = 0; v < D; v++) p.value[v] = (m == 0 ? j.start.array[STANDING / D] : j.start.array[STANDING / D + 1])[v * n + c];
   return p;
 }
+/* Looks until it is there. What never comes, because something has written over it, ends the kernel with an error instead of hanging it. */
+static __device__ __forceinline__ parcel receive(const journey &j, int n, int step, unsigned made, int m, int c, parcel p) {
+  for (unsigned looks = 0; p.step != made + step; looks++) {
+    if (looks >= LOOKS) __trap();
+    p = look(j.parcels + (step % 2 * 2 + m) * n + c);
+  }
+  return p;
+}
 /* The warps of a team, `threads` threads, meet. */
 static __device__ __forceinline__ void team_meets(int team, int threads) {
   __syncwarp();
-  if (threads > WARP) asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(threads) : "memory");
+  if (threads > WARP) asm volatile("barrier.sync %0, %1;" ::"r"(team + 1), "r"(threads) : "memory");
 }
 
 /* The same rows, columns and order of sums as `rows`, step after step. A block's own points stay in shared memory. The warps of one split are a
@@ -222,8 +234,7 @@ static __global__ void __launch_bounds__(ROWS_THREADS) whole_flow(kernel_width k
 #pragma unroll
       for (int h = 0; h < 2; h++)
         if (group + h * groups < 2) {
-          while (ahead[h].step != made + step) ahead[h] = look(j.parcels + (step % 2 * 2 + group + h * groups) * n + min(c, n - 1));
-          stage[split][turn][group + h * groups][lane] = ahead[h];
+          stage[split][turn][group + h * groups][lane] = receive(j, n, step, made, group + h * groups, min(c, n - 1), ahead[h]);
         }
       team_meets(split, groups * WARP);
 #pragma unroll
@@ -262,20 +273,27 @@ static __global__ void __launch_bounds__(ROWS_THREADS) whole_flow(kernel_width k
   if (blockIdx.x == 0 && threadIdx.x == 0) *j.made = made + j.steps;
 }
 
-/* Whether all blocks of a flow of n points run at the same time on a GPU that launches cooperatively. */
-static bool flow_fits(int n, int processors) { return PARCELS_WORK && rb_blocks(n, ROWS * groups_for(n, n, processors)) <= (unsigned)processors; }
+/* Whether all blocks of a flow of n points run at the same time. */
+template <int D>
+static rb_status flow_fits(int n, int processors, int *out) {
+  rb_status st = RB_OK;
+  int device = 0, cooperates = 0, there = 0, back = 0;
+  *out = 0;
+  if (!PARCELS_WORK) return st;
+  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device));
+  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&there, whole_flow<D, hamiltonian_flow<D> >, ROWS_THREADS, 0));
+  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&back, whole_flow<D, backward_products<D> >, ROWS_THREADS, 0));
+  *out = cooperates && there > 0 && back > 0 && rb_blocks(n, ROWS * groups_for(n, n, processors)) <= (unsigned)processors;
+done:
+  return st;
+}
 
 template <int D, class OP>
 static rb_status launch_flow(int processors, kernel_width k, int n, journey j) {
   rb_status st = RB_OK;
   const int groups = groups_for(n, n, processors);
-  cudaLaunchAttribute together = {};
-  cudaLaunchConfig_t how = {};
-  together.id = cudaLaunchAttributeCooperative;
-  together.val.cooperative = 1;
-  how.gridDim = rb_blocks(n, ROWS * groups), how.blockDim = ROWS_THREADS, how.stream = rb_cuda_stream();
-  how.attrs = &together, how.numAttrs = 1;
-  RB_CUDA_TRY(cudaLaunchKernelEx(&how, whole_flow<D, OP>, k, groups, n, j));
+  RB_LAUNCH_TOGETHER((whole_flow<D, OP>), rb_blocks(n, ROWS * groups), ROWS_THREADS, k, groups, n, j);
 done:
   return st;
 }

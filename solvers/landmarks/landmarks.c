@@ -15,7 +15,7 @@ static const rb_variant variants[] = {
     {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
     {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones", RB_CUDA, &gpu_cublas},
     {"gpu-shared", "GPU", "float32, the paper's design: binary reduction in shared memory", RB_CUDA, &gpu_shared},
-    {"gpu", "", "float32, ours: an Euler step a kernel, an evaluation a CUDA graph", RB_CUDA, &gpu},
+    {"gpu", "", "float32, ours: a flow a kernel, an evaluation a CUDA graph", RB_CUDA, &gpu},
 };
 const rb_family rb_landmarks_family = {
     .name = "landmarks",
@@ -65,7 +65,9 @@ static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
 static PetscErrorCode finished(Tao tao, void *context) {
   rb_landmarks *s = context;
   PetscReal f, gradient;
-  TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
+  TaoConvergedReason reason;
+  PetscCall(TaoGetConvergedReason(tao, &reason));
+  if (reason != TAO_CONTINUE_ITERATING) return 0; /* the line search failed: TAO asks all the same */
   PetscCall(TaoGetSolutionStatus(tao, NULL, &f, &gradient, NULL, NULL, NULL));
   if (s->options.interrupted && *s->options.interrupted) reason = TAO_DIVERGED_USER;
   else if (gradient == 0) reason = TAO_CONVERGED_GATOL;

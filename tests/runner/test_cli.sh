@@ -82,6 +82,16 @@ expect 0 "^\| size" "$bin" report "$record" --format md
 expect 0 "^size,method" "$bin" report "$record" --format csv
 expect 0 "begin.tabular" "$bin" report "$record" --format latex
 expect 2 "unknown format" "$bin" report "$record" --format html
+# judged anew: the same descriptor changes nothing; a record of other measurements is refused and stays as it was
+cp "$record" anew.json
+expect 0 "Table 4" "$bin" report anew.json --rejudge
+ok "an unchanged descriptor leaves the record as it was" cmp -s "$record" anew.json
+sed 's/variant: cpu\/omp, basis: lagrange/variant: cpu\/naive, basis: lagrange/' "$record" >anew.json && cp anew.json before.json
+expect 2 "measured by another method" "$bin" report anew.json --rejudge
+ok "and the record is kept" cmp -s anew.json before.json
+sed 's/Table 4: error and time/Table 4: time and error/' "$record" >anew.json
+expect 0 "Table 4: error and time" "$bin" report anew.json --rejudge
+ok "the record tells that it was judged anew" grep -q '"measured_with"' anew.json
 expect 2 "no record or folder" "$bin" report nothing.json
 expect 0 "table.md" "$bin" report "$record" --format md --write
 echo '{"schema": "other"}' >other.json
@@ -200,6 +210,22 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   gunzip -c $brain >whole.nii
   { head -c 352 whole.nii; head -c $(($(stat -c %s whole.nii) - 352)) /dev/zero; } >flat.nii
   expect 2 "template image is constant" "$bin" register claire --template flat.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
+  expect 2 "reference image is constant" "$bin" register demons --template $brain --reference flat.nii --variant cpu --size 16 --out r
+  # 8x8x8 values of float32, in one file the first is not a number
+  { head -c 352 whole.nii; printf '\0\0\300\177'; head -c 2044 /dev/zero; } >nan.nii
+  { head -c 352 whole.nii; head -c 2048 /dev/zero; } >small.nii
+  for field in '42:\010\0\010\0\010\0' '70:\020\0\040\0'; do
+    for file in nan.nii small.nii; do
+      # shellcheck disable=SC2059
+      printf "${field#*:}" | dd of=$file bs=1 seek="${field%%:*}" conv=notrunc status=none
+    done
+  done
+  for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
+    # shellcheck disable=SC2086
+    expect 2 "NaN" "$bin" register $method --template nan.nii --reference nan.nii --out r
+    # shellcheck disable=SC2086
+    expect 2 "differ in size" "$bin" register $method --template $brain --reference $head --template-labels small.nii --reference-labels $labels --out r
+  done
   head -c 100000 whole.nii >cut.nii
   expect 2 "truncated" "$bin" register claire --template cut.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
   expect 0 "Linear .*solve converged" "${solve[@]}" --size 12 --petsc "-tao_nls_ksp_converged_reason" --out r
@@ -278,6 +304,8 @@ expect 2 "NaN" "${shoot[@]}" --reference nan.csv --out l
 : >none.csv
 expect 2 "is empty" "${shoot[@]}" --reference none.csv --out l
 expect 2 "not a positive number" "${shoot[@]}" --reference b.csv --sigma 0 --out l
+expect 6 "line search failed; the best iterate is in l6" "${shoot[@]}" --reference b.csv --petsc "-tao_ls_max_funcs 0" --out l6
+ok "the best iterate is written" test -s l6/matched.vtk -a -s l6/metrics.json
 expect 2 "no variant" "${shoot[@]}" --reference b.csv --variant cpu/best --out l
 
 # an external program: absent it is a skip, failing a failure with its last words; installed, it registers

@@ -1,0 +1,95 @@
+#include "experiments/runner/rejudge.h"
+
+#include "experiments/runner/build_info.h"
+#include "experiments/runner/csv.h"
+#include "experiments/runner/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text) {
+  rb_status st = RB_OK;
+  char file[4300];
+  rb_csv csv = {0};
+  *text = NULL;
+  if (!d->published) return RB_OK;
+  const char *slash = strrchr(path, '/');
+  RB_TRY(rb_path(file, sizeof file, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, d->published));
+  RB_TRY(rb_read_file(file, text, NULL));
+  RB_TRY(rb_csv_parse(*text, file, &csv));
+  for (unsigned k = 0; k < d->columns_count; k++)
+    RB_CHECK(d->columns[k].class == RB_INFO || rb_csv_column(&csv, d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", file, d->columns[k].name,
+             path);
+done:
+  rb_csv_free(&csv);
+  if (st != RB_OK) {
+    free(*text);
+    *text = NULL;
+  }
+  return st;
+}
+
+static const rb_method *method_of(const rb_descriptor *d, const char *label) {
+  for (unsigned i = 0; i < d->methods_count; i++)
+    if (strcmp(d->methods[i].label, label) == 0) return &d->methods[i];
+  return NULL;
+}
+static int same(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+
+static int has_value(const rb_axis *axis, const char *value) {
+  for (int p = 0; p < RB_PRESETS; p++) {
+    const rb_strings v = rb_axis_values(axis, (rb_preset)p);
+    for (unsigned i = 0; i < v.count; i++)
+      if (strcmp(v.values[i], value) == 0) return 1;
+  }
+  return 0;
+}
+
+/* Would `now` measure the case of a record made from `then` in the same way? */
+static rb_status same_measurement(const rb_descriptor *then, const rb_descriptor *now, const json_t *c, const char *origin) {
+  rb_status st = RB_OK;
+  const char *id = rb_json_text(c, "id", "?"), *label = rb_json_text(c, "method", "");
+  const rb_method *a = method_of(then, label), *b = method_of(now, label);
+  const json_t *axes = json_object_get(c, "axes");
+  RB_CHECK(a && b && same(a->kind, b->kind) && same(a->variant, b->variant) && same(a->basis, b->basis) && same(a->scheme, b->scheme), RB_EINVAL,
+           "%s: case '%s' was measured by another method than today's descriptor names; run it again", origin, id);
+  RB_CHECK(json_object_size(axes) == now->axes_count, RB_EINVAL, "%s: case '%s' has other axes than today's descriptor; run it again", origin, id);
+  for (unsigned k = 0; k < now->axes_count; k++) {
+    const char *value = rb_json_text(axes, now->axes[k].name, NULL);
+    RB_CHECK(value && has_value(&now->axes[k], value), RB_EINVAL, "%s: case '%s': today's descriptor has no %s of that value; run it again", origin, id,
+             now->axes[k].name);
+  }
+done:
+  return st;
+}
+
+rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
+  rb_status st = RB_OK;
+  rb_descriptor *then = NULL, *now = NULL;
+  char *published = NULL, when[32];
+  const time_t today = time(NULL);
+  struct tm utc;
+  size_t i;
+  json_t *c;
+  RB_TRY(rb_descriptor_parse(rb_json_text(record, "descriptor", ""), origin, &then));
+  RB_TRY(rb_descriptor_load(path, &now));
+  RB_TRY(rb_published_read(now, path, &published));
+  RB_CHECK(same(then->paper, now->paper) && same(then->name, now->name), RB_EINVAL, "%s is no record of %s", origin, path);
+  RB_CHECK(same(then->cache, now->cache), RB_EINVAL, "%s was measured with %s caches; run it again", origin, then->cache);
+  json_array_foreach(json_object_get(record, "cases"), i, c) RB_TRY(same_measurement(then, now, c, origin));
+  if (strcmp(then->sha256, now->sha256) == 0 && same(published, rb_json_text(record, "published", NULL))) goto done;
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&today, &utc));
+  json_object_set_new(record, "judged", json_pack("{s:s,s:s,s:s,s:s}", "created", when, "version", RB_VERSION, "commit", rb_build_commit(), "measured_with",
+                                                  rb_json_text(json_object_get(record, "judged"), "measured_with", then->sha256)));
+  json_object_set_new(record, "experiment", json_pack("{s:s,s:s,s:s,s:s}", "paper", now->paper, "name", now->name, "title", now->title, "source", now->source));
+  json_object_set_new(record, "descriptor", json_string(now->text));
+  json_object_set_new(record, "descriptor_sha256", json_string(now->sha256));
+  if (published) json_object_set_new(record, "published", json_string(published));
+  else json_object_del(record, "published");
+done:
+  free(published);
+  rb_descriptor_free(now);
+  rb_descriptor_free(then);
+  return st;
+}
