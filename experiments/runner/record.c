@@ -216,6 +216,21 @@ double rb_order_coverage(int n) {
   return fmax(0, 1 - 2 * below * pow(0.5, n));
 }
 
+/* The bytes of a kernel class's model, in GB: what its rate and its time make. */
+void rb_case_json_bytes(json_t *j) {
+  json_t *metrics = json_object_get(j, "metrics"), *m;
+  const char *key;
+  void *next;
+  json_object_foreach_safe(metrics, next, key, m) {
+    char name[64];
+    if (strncmp(key, "rate_", 5) != 0) continue;
+    snprintf(name, sizeof name, "time_%s", key + 5);
+    const double bytes = json_number_value(json_object_get(m, "value")) * rb_json_metric(j, name);
+    snprintf(name, sizeof name, "gigabytes_%s", key + 5);
+    if (bytes == bytes) set_metric(metrics, name, 1e-9 * bytes, "GB", "least traffic by the families' models: rate * time");
+  }
+}
+
 void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations) {
   json_t *samples = json_array(), *metrics = json_object_get(j, "metrics");
   for (int i = 0; i < t->count; i++) json_array_append_new(samples, json_real(t->samples[i]));
@@ -243,6 +258,7 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
     snprintf(name, sizeof name, "percent_%s", m->name + 5);
     set_metric(metrics, name, 100 * m->value / copy_roof, "%", "100 rate / measured copy of the same backend");
   }
+  rb_case_json_bytes(j);
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
   if (o->pairs > 0) set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
   if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.0.0"
+#define RB_RECORD_VERSION "1.1.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];
@@ -38,6 +38,8 @@ rb_status rb_record_load(const char *path, json_t **out);
 json_t *rb_case_json(const rb_case *c, const char *status, const char *reason);
 void rb_case_json_outcome(json_t *j, const rb_outcome *o);
 void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations);
+/* Metrics gigabytes_X of kernel classes from rate_X and time_X; records from before them get them when they are judged anew. */
+void rb_case_json_bytes(json_t *j);
 
 /* Probability that the interval of rb_order_statistics for n values holds the median: below 95 % for fewer than 6. */
 double rb_order_coverage(int n);

@@ -78,10 +78,12 @@ rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
   RB_CHECK(same(then->paper, now->paper) && same(then->name, now->name), RB_EINVAL, "%s is no record of %s", origin, path);
   RB_CHECK(same(then->cache, now->cache), RB_EINVAL, "%s was measured with %s caches; run it again", origin, then->cache);
   json_array_foreach(json_object_get(record, "cases"), i, c) RB_TRY(same_measurement(then, now, c, origin));
+  json_array_foreach(json_object_get(record, "cases"), i, c) rb_case_json_bytes(c);
   if (strcmp(then->sha256, now->sha256) == 0 && same(published, rb_json_text(record, "published", NULL))) goto done;
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&today, &utc));
   json_object_set_new(record, "judged", json_pack("{s:s,s:s,s:s,s:s}", "created", when, "version", RB_VERSION, "commit", rb_build_commit(), "measured_with",
                                                   rb_json_text(json_object_get(record, "judged"), "measured_with", then->sha256)));
+  json_object_set_new(record, "schema_version", json_string(RB_RECORD_VERSION));
   json_object_set_new(record, "experiment", json_pack("{s:s,s:s,s:s,s:s}", "paper", now->paper, "name", now->name, "title", now->title, "source", now->source));
   json_object_set_new(record, "descriptor", json_string(now->text));
   json_object_set_new(record, "descriptor_sha256", json_string(now->sha256));

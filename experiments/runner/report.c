@@ -155,6 +155,8 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
           rb_json_text(j->record, "created", ""), rb_json_text(json_object_get(j->record, "regbench"), "version", "?"),
           rb_json_text(json_object_get(j->record, "regbench"), "commit", "?"),
           json_is_true(json_object_get(json_object_get(j->record, "regbench"), "dirty")) ? " (with uncommitted changes)" : "");
+  const json_t *judged = json_object_get(j->record, "judged");
+  if (judged) fprintf(out, "; judged anew %.10s at %s", rb_json_text(judged, "created", ""), rb_json_text(judged, "commit", "?"));
   const char *name;
   json_t *value;
   json_object_foreach((json_t *)roofs, name, value) {

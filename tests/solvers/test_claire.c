@@ -58,12 +58,11 @@ static double inner(const double *a, const double *b, int64_t n) {
 
 /* K = 1 (no divergence penalty), where g.w is the derivative. The remainder |J(v + e w) - J(v) - e g.w| falls with e^2 over
  * e = 0.4 .. 0.05; below, the difference between optimise-then-discretise and the derivative of the discrete J takes over. */
-static void gradient_by_taylor(void **state) {
-  (void)state;
+static void taylor_with(rb_regularisation regularisation, double beta) {
   rb_grid g = rb_grid_make(32, 32, 32);
   int64_t m = 3 * rb_grid_points(g);
   rb_claire_options o = rb_claire_defaults();
-  o.regularisation = RB_REG_H1_SEMI, o.beta = 1e-2, o.sigma = 0;
+  o.regularisation = regularisation, o.beta = beta, o.sigma = 0;
   rb_claire *c = smooth_problem("cpu-fft-cubic-f64", o, g);
   double *v = direction(g, 1, 0.15), *w = direction(g, 2, 0.3), *gradient = malloc((size_t)m * sizeof *gradient), *moved = malloc((size_t)m * sizeof *moved);
   double here, there, first = 0, last = 0;
@@ -82,6 +81,33 @@ static void gradient_by_taylor(void **state) {
   assert_true(order > 1.85 && order < 2.2);
   free(moved), free(gradient), free(w), free(v);
   rb_claire_destroy(c);
+}
+
+static void gradient_by_taylor(void **state) {
+  (void)state;
+  taylor_with(RB_REG_H1_SEMI, 1e-2);
+  taylor_with(RB_REG_H2_SEMI, 1e-3);
+  taylor_with(RB_REG_H1, 1e-2);
+  taylor_with(RB_REG_H2, 1e-3);
+}
+
+/* Waves whose norms are known: with R0 = beta/2 |v|^2 and R1 = beta/2 |grad v|^2, H1 adds R0 to its seminorm and H2 adds 2 R1 + R0. */
+static void regularisations_add_up(void **state) {
+  (void)state;
+  rb_grid g = rb_grid_make(16, 16, 16);
+  const double beta = 1e-2, size = 0.15, volume = pow(2 * 3.14159265358979323846, 3);
+  const double r0 = beta / 2 * volume * 3 * size * size * (1.0 / 4 + 1.0 / 8), r1 = beta / 2 * volume * 3 * size * size * (2.0 / 4 + 1.0 / 8);
+  double value[RB_REG_H2 + 1], *v = direction(g, 1, size);
+  for (int r = RB_REG_H1_SEMI; r <= RB_REG_H2; r++) {
+    rb_claire_options o = rb_claire_defaults();
+    o.regularisation = (rb_regularisation)r, o.beta = beta, o.sigma = 0;
+    rb_claire *c = smooth_problem("cpu-fft-cubic-f64", o, g);
+    ok(rb_claire_objective(c, v, &value[r], NULL));
+    rb_claire_destroy(c);
+  }
+  assert_true(fabs((value[RB_REG_H1] - value[RB_REG_H1_SEMI]) / r0 - 1) < 1e-9);
+  assert_true(fabs((value[RB_REG_H2] - value[RB_REG_H2_SEMI]) / (2 * r1 + r0) - 1) < 1e-9);
+  free(v);
 }
 
 /* The Gauss-Newton Hessian is symmetric and <w, (H - hd A) w> = hd |mt(1)|^2, to what optimise-then-discretise allows: here
@@ -364,7 +390,8 @@ static void memory_is_predicted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradient_by_taylor),        cmocka_unit_test(hessian_is_symmetric),       
+      cmocka_unit_test(gradient_by_taylor),        cmocka_unit_test(regularisations_add_up),
+      cmocka_unit_test(hessian_is_symmetric),       
       cmocka_unit_test(determinant_agrees_with_the_map), cmocka_unit_test(recovers_a_known_deformation), cmocka_unit_test(incompressible_keeps_volume),
       cmocka_unit_test(float32_follows_float64),   cmocka_unit_test(coefficients_follow_velocities), cmocka_unit_test(gpu_follows_cpu),
       cmocka_unit_test(counts_are_table_1),        cmocka_unit_test(bad_images_are_refused),     cmocka_unit_test(equal_images_end_at_once),
