@@ -139,7 +139,11 @@ done:
   return st;
 }
 
-static rb_status write_metrics(const request *r, const rb_points set[2], const rb_variant *v, const rb_landmarks_result *s) {
+/* Bytes on the backend, of the solve. */
+typedef struct {
+  size_t predicted, peak;
+} costs;
+static rb_status write_metrics(const request *r, const rb_points set[2], const rb_variant *v, const rb_landmarks_result *s, costs memory) {
   rb_status st = RB_OK;
   char path[4096], *text = NULL;
   json_t *rows = json_array();
@@ -152,6 +156,8 @@ static rb_status write_metrics(const request *r, const rb_points set[2], const r
                         s->evaluations, "iterations", s->iterations, "objective", s->objective, "kinetic", s->kinetic, "distance", "average_before",
                         s->average_before, "greatest_before", s->greatest_before, "average_after", s->average_after, "greatest_after", s->greatest_after,
                         "seconds", s->seconds, "history", rows);
+  json_object_set_new(j, "memory_predicted_bytes", json_integer((json_int_t)memory.predicted));
+  json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)memory.peak));
   text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(rb_path(path, sizeof path, "%s/metrics.json", r->out));
@@ -162,7 +168,8 @@ done:
   return st;
 }
 
-static rb_status write_all(const request *r, const rb_points set[2], rb_points *carried, const rb_variant *v, rb_landmarks *s, const rb_landmarks_result *result) {
+static rb_status write_all(const request *r, const rb_points set[2], rb_points *carried, const rb_variant *v, rb_landmarks *s, const rb_landmarks_result *result,
+                           costs memory) {
   rb_status st = RB_OK;
   int64_t n = set[0].n;
   int dim = set[0].dim;
@@ -177,7 +184,7 @@ static rb_status write_all(const request *r, const rb_points set[2], rb_points *
     RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
     RB_TRY(write_points(r, "applied.vtk", carried->n, carried->dim, carried->x, carried->rest));
   }
-  RB_TRY(write_metrics(r, set, v, result));
+  RB_TRY(write_metrics(r, set, v, result, memory));
   if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
 done:
   free(x);
@@ -197,14 +204,30 @@ done:
   return st;
 }
 
+static rb_status fits(const request *r, const rb_variant *v, const rb_points *set, size_t *need) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  size_t total, available;
+  *need = rb_landmarks_predict(v, &r->options, set->n, set->dim);
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(b->memory(&total, &available));
+  RB_CHECK(*need <= available, RB_ENOMEM, "%s needs about %.1f GB of %s memory for %lld points at %d time points and %.1f GB are free; take fewer --steps", v->name,
+           1e-9 * (double)*need, b->name, (long long)set->n, r->options.steps, 1e-9 * (double)available);
+done:
+  return st;
+}
+
 static rb_status run(request *r, rb_landmarks_result *result) {
   rb_status st = RB_OK;
   const rb_variant *v;
   rb_points set[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}}, carried = {0, 0, NULL, NULL};
   rb_landmarks *s = NULL;
+  costs memory = {0, 0};
   RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
   RB_TRY(read_sets(r, set));
+  RB_TRY(fits(r, v, &set[0], &memory.predicted));
+  rb_memory_reset_peak(v->backend);
   if (r->grid > 0) RB_TRY(rb_landmark_grid_fits(set, r->options.sigma, r->grid));
   if (r->apply) {
     RB_TRY(rb_points_read(r->apply, &carried));
@@ -214,7 +237,8 @@ static rb_status run(request *r, rb_landmarks_result *result) {
   RB_CHECK(access(r->out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", r->out, strerror(errno));
   RB_TRY(rb_landmarks_create(v, &r->options, set[0].n, set[0].dim, set[0].x, set[1].x, &s));
   RB_TRY(rb_landmarks_solve(s, print_row, NULL, result));
-  RB_TRY(write_all(r, set, &carried, v, s, result));
+  memory.peak = rb_memory_peak(v->backend);
+  RB_TRY(write_all(r, set, &carried, v, s, result, memory));
   printf("%s: distance %.5g (at most %.5g) -> %.5g (%.5g), objective %.5g, %d evaluations, %s, %.3g s: %s\n", v->name, result->average_before,
          result->greatest_before, result->average_after, result->greatest_after, result->objective, result->evaluations, rb_landmarks_end_name(result->end),
          result->seconds, r->out);

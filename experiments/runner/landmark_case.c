@@ -28,15 +28,15 @@ done:
   return st;
 }
 
-/* The history of positions and momenta, the optimiser's vectors (10 corrections are 20 of them), and what the sums need besides. */
 size_t rb_landmark_case_bytes(const rb_case *c, int64_t n) {
   const rb_landmarks_config *config = c->variant->ops;
-  const rb_gausssum_desc d = {.n = n, .dim = 3, .dtype = config ? config->dtype : RB_F32};
   const rb_variant *sums;
   rb_landmarks_options o;
   size_t bytes = 0;
-  if (rb_landmark_case_options(c, &o) == RB_OK) bytes = 3 * (size_t)n * rb_dtype_size(d.dtype) * (2 * (size_t)o.steps + 50);
-  if (config && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) bytes += rb_gausssum_workspace(sums, &d);
+  if (config && rb_landmark_case_options(c, &o) == RB_OK && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) {
+    o.dtype = config->dtype;
+    bytes = rb_landmarks_predict(sums, &o, n, 3);
+  }
   rb_clear();
   return bytes;
 }

@@ -143,6 +143,12 @@ done:
   return st;
 }
 
+/* The history of positions and momenta, the optimiser's vectors (10 corrections are 20 of them), and what the sums need besides. */
+size_t rb_landmarks_predict(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim) {
+  const rb_gausssum_desc d = {.n = n, .dim = dim, .dtype = options->dtype};
+  return (size_t)dim * (size_t)n * rb_dtype_size(d.dtype) * (2 * (size_t)options->steps + 50) + rb_gausssum_workspace(gausssum, &d);
+}
+
 void rb_landmarks_destroy(rb_landmarks *s) {
   if (!s) return;
   if (s->tao) TaoDestroy(&s->tao);

@@ -54,6 +54,8 @@ typedef struct rb_landmarks rb_landmarks;
 /* template_points, target [dim][n], host. RB_EINVAL for options out of range. */
 rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
                               const double *target, rb_landmarks **out);
+/* Bytes on the backend that _create and _solve ask for. */
+size_t rb_landmarks_predict(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim);
 /* From p0 = (target - template) / T as the authors' program, or from 0 where that is better. Ending without convergence is
  * RB_OK; the best momentum seen is kept. */
 rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *context, rb_landmarks_result *out);

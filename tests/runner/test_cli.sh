@@ -288,6 +288,7 @@ shoot=("$bin" register landmarks --template a.csv --steps 6 --iterations 20 --la
 expect 0 "usage: regbench register landmarks" "$bin" register landmarks --help
 expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --apply a.csv --out l
 for f in matched.vtk momentum.csv trajectories.csv applied.vtk metrics.json; do ok "register landmarks writes $f" test -s l/$f; done
+ok "register landmarks foretells its memory" awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p && p <= 4 * m) }' l/metrics.json
 worst=$(paste l/matched.vtk l/applied.vtk | awk 'NR > 5 {for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 35 && w < 1e-4) ? "same" : w}')
 ok "the landmarks themselves, carried along, are the matched ones: $worst" test "$worst" = same
 expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --grid 1.5 --out lg
