@@ -66,6 +66,16 @@ static rb_status gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q,
   if (hp) spoil(p->desc.dtype, hp, p->desc.dim * p->desc.n);
   return st;
 }
+static rb_status gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+  rb_status st = rb_gausssum_omp.backward(p, sigma, q, m, alpha, beta, fq, fp);
+  spoil(p->desc.dtype, fp, p->desc.n * p->desc.dim);
+  return st;
+}
+static rb_status gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+  rb_status st = rb_gausssum_omp.sum(p, sigma, nx, x, q, m, out);
+  spoil(p->desc.dtype, out, nx * p->desc.dim);
+  return st;
+}
 static rb_status smooth_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
   rb_status st = rb_smooth_omp.pass(p, k, axis, in, out);
   spoil(p->desc.dtype, out, p->desc.components * rb_grid_points(p->desc.grid));
@@ -119,6 +129,10 @@ static void gausssum_crimes(void **s) {
   (void)s;
   rb_gausssum_ops ops = rb_gausssum_omp;
   ops.flow = gausssum_flow;
+  every_crime_is_noticed(&rb_gausssum_family, rb_check_gausssum, &ops);
+  ops = rb_gausssum_omp, ops.backward = gausssum_backward;
+  every_crime_is_noticed(&rb_gausssum_family, rb_check_gausssum, &ops);
+  ops = rb_gausssum_omp, ops.sum = gausssum_sum;
   every_crime_is_noticed(&rb_gausssum_family, rb_check_gausssum, &ops);
 }
 static void smooth_crimes(void **s) {
