@@ -5,9 +5,9 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/progress.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/rejudge.h"
 #include "experiments/runner/roofs.h"
 #include "experiments/runner/run_case.h"
+#include "experiments/runner/verdict.h"
 #include "solvers/krylov/krylov.h"
 
 #include <math.h>

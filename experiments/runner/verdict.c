@@ -7,6 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text) {
+  rb_status st = RB_OK;
+  char file[4300];
+  rb_csv csv = {0};
+  *text = NULL;
+  if (!d->published) return RB_OK;
+  const char *slash = strrchr(path, '/');
+  RB_TRY(rb_path(file, sizeof file, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, d->published));
+  RB_TRY(rb_read_file(file, text, NULL));
+  RB_TRY(rb_csv_parse(*text, file, &csv));
+  for (unsigned k = 0; k < d->columns_count; k++)
+    RB_CHECK(d->columns[k].class == RB_INFO || rb_csv_column(&csv, d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", file, d->columns[k].name,
+             path);
+done:
+  rb_csv_free(&csv);
+  if (st != RB_OK) {
+    free(*text);
+    *text = NULL;
+  }
+  return st;
+}
+
 rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out) {
   rb_status st = RB_OK;
   const char *text = rb_json_text(record, "descriptor", NULL), *published = rb_json_text(record, "published", NULL);

@@ -3,9 +3,7 @@
  * it have just put them. Short columns keep those neighbours close in time; they read 2 HALO planes twice, from the L2 cache. */
 #include "kernels/derivative/derivative_fd.cuh"
 
-#ifndef BENCH
 enum { LANES = 32, ROWS = 8, THREADS = LANES * ROWS, PLANES = 8, RESIDENT = 2 };
-#endif
 
 template <int V>
 struct __align__(sizeof(float) * V) pack {
@@ -77,6 +75,16 @@ template <int V>
 static __device__ __forceinline__ pack<V> plane_of(const float *__restrict__ f, place at, int first, int q) {
   return load<V>(f, rb_wrap_near(first - HALO + q, at.n1) * (int64_t)at.plane + at.own);
 }
+/* What the first plane's stencil needs; `ahead` fetches what the next plane's needs besides. */
+template <int V>
+static __device__ __forceinline__ void begin(const float *__restrict__ f, place at, int first, column<V> *own) {
+#pragma unroll
+  for (int q = 0; q < 2 * HALO + 1; q++) own->known[q] = plane_of<V>(f, at, first, q);
+}
+template <int V>
+static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q, column<V> *own) {
+  if (q + 1 < PLANES) own->known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
+}
 template <int V>
 static __device__ __forceinline__ pack<V> along_column(const column<V> &c, int q, const float k[HALO]) {
   pack<V> d = {};
@@ -99,12 +107,11 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) gradient_direct(cons
   const int first = blockIdx.z * PLANES;
   const int64_t n = (int64_t)n1 * at.plane;
   column<V> own;
-#pragma unroll
-  for (int q = 0; q < 2 * HALO + 1; q++) own.known[q] = plane_of<V>(f, at, first, q);
+  begin<V>(f, at, first, &own);
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
     if (first + q >= n1) return; /* uniform over the block */
-    if (q + 1 < PLANES) own.known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
+    ahead<V>(f, at, first, q, &own);
     const int64_t plane = (int64_t)(first + q) * at.plane;
     put(g, plane + 2 * n + at.own, along_row<SMALL>(f + plane, at, own.known[q + HALO], k.c[2]));
     put(g, plane + n + at.own, across_rows<V, SMALL>(f + plane, at, k.c[1]));
@@ -119,12 +126,11 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(co
   const int first = blockIdx.z * PLANES;
   const int64_t n = (int64_t)n1 * at.plane;
   column<V> own;
-#pragma unroll
-  for (int q = 0; q < 2 * HALO + 1; q++) own.known[q] = plane_of<V>(f, at, first, q);
+  begin<V>(f, at, first, &own);
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
     if (first + q >= n1) return;
-    if (q + 1 < PLANES) own.known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
+    ahead<V>(f, at, first, q, &own);
     const int64_t plane = (int64_t)(first + q) * at.plane;
     const float *f3 = f + 2 * n + plane;
     const pack<V> b = across_rows<V, SMALL>(f + n + plane, at, k.c[1]), c = along_row<SMALL>(f3, at, load<V>(f3, at.own), k.c[2]);
@@ -134,7 +140,6 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(co
     put(d, plane + at.own, sum);
   }
 }
-#ifndef BENCH
 
 typedef void (*direct_kernel)(const float *, float *, int, int, int, fd8_coefficients);
 static rb_status run(rb_derivative_plan *p, const void *in, void *out, direct_kernel four, direct_kernel one, direct_kernel small) {
@@ -157,4 +162,3 @@ static rb_status supports(const rb_derivative_desc *d) {
 }
 
 extern "C" const rb_derivative_ops rb_derivative_direct = {supports, fd8_plan, gradient, divergence, fd8_destroy};
-#endif

@@ -1,5 +1,5 @@
 /* The log-demons solver: what an exponential must satisfy, a known deformation found again, and bad options. */
-#include "tests/cmocka_all.h"
+#include "tests/ok.h"
 
 #include "kernels/base/rng.h"
 #include "solvers/demons/demons.h"
@@ -12,10 +12,6 @@
 #include <string.h>
 
 enum { N1 = 26, N2 = 30, N3 = 28, N = N1 * N2 * N3 };
-
-static void ok(rb_status st) {
-  if (st != RB_OK) fail_msg("%s", rb_message_where());
-}
 
 /* A ball with a soft edge and a stripe inside, seen through x -> x + shift(x). */
 static float ball(double x, double y, double z) {

@@ -1,5 +1,5 @@
 /* The landmark solver: its gradient, what a Hamiltonian flow conserves, and a match. */
-#include "tests/cmocka_all.h"
+#include "tests/ok.h"
 
 #include "datasets/points.h"
 #include "experiments/runner/landmark_grid.h"
@@ -15,10 +15,6 @@
 #include <unistd.h>
 
 enum { N = 40, DIM = 3, M = N * DIM };
-
-static void ok(rb_status st) {
-  if (st != RB_OK) fail_msg("%s", rb_message_where());
-}
 
 static void sets(double *q, double *target) {
   for (int i = 0; i < M; i++) q[i] = 4 * rb_rng_symmetric(1, (uint64_t)i);

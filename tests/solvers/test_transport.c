@@ -1,14 +1,10 @@
 /* The semi-Lagrangian transport against a flow whose solution is known: orders of convergence in time and space. */
-#include "tests/cmocka_all.h"
+#include "tests/ok.h"
 
 #include "kernels/transport/transport.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static void ok(rb_status st) {
-  if (st != RB_OK) fail_msg("%s", rb_message_where());
-}
 
 /* v = (a sin x1, 0, 0): tan(x0 / 2) = tan(x / 2) exp(-a). */
 static double foot(double x, double a) { return 2 * atan2(sin(x / 2) * exp(-a), cos(x / 2)); }
