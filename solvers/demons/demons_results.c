@@ -85,7 +85,7 @@ rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float
   rb_status st = RB_OK;
   if (after_inverse) {
     RB_TRY(rb_demons_exponentiate(s, a));
-    RB_TRY(rb_field_combine(s->field, 3 * s->n, 1, s->displacement, 0, NULL, 0, s->update));
+    RB_TRY(rb_demons_combine(s, 1, s->displacement, 0, NULL, 0, s->update));
     RB_TRY(rb_demons_exponentiate(s, -a));
     RB_TRY(rb_compose(s->compose, 1, s->update, s->displacement, s->spare));
     RB_TRY(download(s, s->spare, 3, out));
