@@ -27,7 +27,7 @@ int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attr
 
 /* Compare values with what this variant gave on a GPU host, within the limit stored there; a case that is not in
  * its file is not compared, but every case of the file must be (the driver counts). When recording, store values
- * and limit instead. */
+ * and limit instead. `name`: one word. */
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
 
 /* The variant's recorded outputs: all compared with the CPU's oracle; written to `folder` by a GPU host, and sealed. Sealing tightens

@@ -346,7 +346,7 @@ static void golden_flow(rb_checker *c, const rb_gausssum_desc *d, double sigma, 
   const int64_t m = d->n * d->dim;
   char *history = malloc(history_bytes(d, MOST_STEPS));
   float *last[4] = {(float *)(history + of_q - one), (float *)(history + 2 * of_q - one), (float *)(history + 2 * of_q + one), (float *)(history + 2 * of_q + 2 * one)};
-  static const char *const names[] = {"flow q", "flow p", "flow alpha", "flow beta"};
+  static const char *const names[] = {"flow-q", "flow-p", "flow-alpha", "flow-beta"};
   if (c->record) {
     if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, MOST_STEPS, history), "golden flow")) goto done;
   } else {

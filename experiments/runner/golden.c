@@ -27,6 +27,7 @@ static void golden_path(const rb_checker *c, const char *folder, char path[PATH]
 
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
   if (c->record) {
+    rb_check_value(c, strpbrk(name, " \t\n") ? 1 : 0, 0, "golden: '%s' is one word", name); /* it could not be read back */
     fprintf(c->record, "case %s %lld %.17g\n", name, (long long)n, limit);
     for (int64_t i = 0; i < n; i++) fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
     return;
