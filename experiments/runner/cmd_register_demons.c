@@ -25,13 +25,14 @@ static const char help[] =
     "  --sigma-diffusion S       smoothing of the velocity in voxels (default 2; 0: none)\n"
     "  --sigma-i S, --sigma-x S  noise of intensities and of correspondences (default 1, 1)\n"
     "  --update NAME             sum, bch, compose: how an update joins the velocity (default sum)\n"
-    "  --levels N                of resolution, each half of the next (default 1)\n"
+    "  --levels N                of resolution, each half of the next (default 1); between levels the velocity is resampled on the host\n"
     "  --padding P               grid's size over the images', along every axis (default 1.2)\n"
     "  --iterations N            a level, at most (default 75)\n"
-    "  --stop F                  end when five iterations lower the energy by less than F of its first value (default 0.004; 0: never)\n\n"
+    "  --stop F                  end when five iterations lower the energy by no more than F of its first value (default 0.004; 0: never)\n\n"
+    "A voxel where either image is 0 counts as background and exerts no force, as in the authors' program: masks and label maps do not move.\n"
     "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped image is the\n"
     "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its iterate.\n\n"
-    "exit codes: 0 fine, 2 usage or bad images, 6 iterations used up (the last iterate is written), 8 a device failed or the disk is full,\n"
+    "exit codes: 0 fine, 2 usage or bad images, 6 iterations used up or nothing moved (the last iterate is written), 8 a device failed or the disk is full,\n"
     "  130 interrupted (the iterate is written)\n";
 
 typedef struct {
@@ -80,7 +81,7 @@ done:
 }
 
 typedef struct {
-  double mismatch, det_min, det_mean, det_max;
+  double mismatch, det_min, det_mean, det_max, longest; /* longest: component of the displacement, voxels */
   rb_overlaps overlaps;
 } quality;
 
@@ -114,6 +115,7 @@ static rb_status write_images(const request *r, const rb_pair *pair, rb_demons *
   RB_TRY(rb_demons_velocity(d, out));
   RB_TRY(rb_write_result(&r->common, pair, "velocity.nii.gz", out, 1));
   RB_TRY(rb_demons_displacement(d, out));
+  for (int64_t i = 0; i < 3 * n; i++) q->longest = fmax(q->longest, fabs((double)out[i]));
   RB_TRY(rb_write_result(&r->common, pair, "displacement.nii.gz", out, 1));
   RB_TRY(rb_demons_determinant(d, out));
   for (int64_t i = 0; i < n; i++) sum += (double)out[i], q->det_min = fmin(q->det_min, (double)out[i]), q->det_max = fmax(q->det_max, (double)out[i]); /* the mean shows a NaN */
@@ -130,11 +132,14 @@ done:
   return st;
 }
 
+/* No voxel of both images is above 0, or all that are agree already: the energy cannot fall, which the solver takes for an end. */
+static int stands_still(const quality *q) { return q->longest == 0 && q->mismatch > 0; }
+
 static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_demons_result *s, const quality *q, rb_register_costs k) {
   rb_status st = RB_OK;
   const rb_demons_options *o = &r->demons;
   json_t *j = rb_register_metrics("regbench register demons", v, pair, k), *rows = json_array();
-  json_object_set_new(j, "end", json_string(rb_demons_end_name(s->end)));
+  json_object_set_new(j, "end", json_string(stands_still(q) ? "nothing moved" : rb_demons_end_name(s->end)));
   json_object_set_new(j, "parameters", json_pack("{s:f,s:f,s:f,s:f,s:s,s:i,s:f,s:i,s:f}", "sigma_fluid", o->sigma_fluid, "sigma_diffusion", o->sigma_diffusion, "sigma_i", o->sigma_i, "sigma_x",
                                                  o->sigma_x, "update", rb_demons_update_name(o->update), "levels", r->levels, "padding", o->padding, "iterations", o->iterations, "stop", o->stop));
   json_object_set_new(j, "mismatch", rb_json_number(q->mismatch));
@@ -149,13 +154,12 @@ done:
   return st;
 }
 
-static rb_status run(request *r, rb_demons_result *result) {
+static rb_status run(request *r, rb_demons_result *result, quality *q) {
   rb_status st = RB_OK;
   const rb_variant *v;
   const rb_backend *b;
   rb_pair pair = {0};
   rb_demons *d = NULL;
-  quality q;
   rb_register_costs k = {0};
   const double start = rb_seconds_now();
   RB_TRY(rb_image_variant(&r->common, &rb_demons_family, "gpu-fused", "cpu", &v));
@@ -170,12 +174,12 @@ static rb_status run(request *r, rb_demons_result *result) {
   k.solver = result->seconds;
   k.energy = v->backend == RB_CUDA && k.solver >= 0.5 ? rb_nvml_energy() - joules : NAN; /* the counter ticks slowly */
   k.peak = rb_memory_peak(b->kind);
-  RB_TRY(write_images(r, &pair, d, &q));
+  RB_TRY(write_images(r, &pair, d, q));
   k.peak_with_results = rb_memory_peak(b->kind);
   k.total = rb_seconds_now() - start;
-  RB_TRY(write_metrics(r, &pair, v, result, &q, k));
-  printf("%s: mismatch %.4g, det F %.3g to %.3g", v->name, q.mismatch, q.det_min, q.det_max);
-  if (q.overlaps.has_labels) printf(", Dice %.4f -> %.4f", q.overlaps.before.all, q.overlaps.after.all);
+  RB_TRY(write_metrics(r, &pair, v, result, q, k));
+  printf("%s: mismatch %.4g, det F %.3g to %.3g", v->name, q->mismatch, q->det_min, q->det_max);
+  if (q->overlaps.has_labels) printf(", Dice %.4f -> %.4f", q->overlaps.before.all, q->overlaps.after.all);
   printf(", %d iterations, %.3g s (%.3g s with files): %s\n", result->iterations, k.solver, k.total, r->common.out);
 done:
   rb_demons_destroy(d);
@@ -186,13 +190,18 @@ done:
 int rb_cmd_register_demons(int argc, char **argv) {
   request r = {.demons = rb_demons_defaults(), .levels = 1};
   static rb_demons_result result;
+  static quality q;
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
   r.demons.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;
   rb_register_signals();
-  rb_status st = run(&r, &result);
+  rb_status st = run(&r, &result, &q);
   if (st != RB_OK) return rb_register_failed(st);
+  if (stands_still(&q)) {
+    fprintf(stderr, "regbench register: nothing moved: no voxel where both images are above 0 and differ exerts a force; see --help\n");
+    return RB_EXIT_NOT_CONVERGED;
+  }
   if (result.end == RB_DEMONS_CONVERGED || (result.end == RB_DEMONS_ITERATIONS && r.demons.stop == 0)) return RB_EXIT_OK; /* all that was asked for */
   fprintf(stderr, "regbench register: %s; the last iterate is in %s\n", rb_demons_end_name(result.end), r.common.out);
   return result.end == RB_DEMONS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;

@@ -133,6 +133,11 @@ static int compare_cases(const json_t *a, const json_t *b, double delta, rb_tabl
   return compared;
 }
 
+static void experiment_of(const json_t *record, char *out, size_t size) {
+  const json_t *e = json_object_get(record, "experiment");
+  snprintf(out, size, "%.60s/%.90s", rb_json_text(e, "paper", ""), rb_json_text(e, "name", ""));
+}
+
 int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
   json_t *a = NULL, *b = NULL;
   rb_table t = {0};
@@ -145,7 +150,9 @@ int rb_compare(const char *path_a, const char *path_b, double delta, rb_format f
   } else if (rb_record_load(path_b, &b) != RB_OK) {
     goto failed;
   }
-  const char *ea = rb_json_text(json_object_get(a, "experiment"), "name", ""), *eb = rb_json_text(json_object_get(b, "experiment"), "name", "");
+  char ea[160], eb[160];
+  experiment_of(a, ea, sizeof ea);
+  experiment_of(b, eb, sizeof eb);
   if (strcmp(ea, eb) != 0) {
     fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
     code = RB_EXIT_NOT_COMPARABLE;

@@ -47,10 +47,11 @@ typedef struct {
 
 typedef struct {
   char *id, *text, *metric;
-  char *left, *right; /* method labels; right may be a number */
+  char *left, *right; /* method labels; right may be a number, or "published": what is printed for the same case */
   char *relation;     /* "<=" or ">=": left RELATION factor * right */
   double factor;
   char *axis;         /* judged only where this axis has one of the values; NULL: everywhere */
+  char *where;        /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
   char **values;
   unsigned values_count;
 } rb_claim;

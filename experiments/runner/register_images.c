@@ -127,8 +127,26 @@ done:
 /* Where outputs go: fails before the solve when the folder cannot be written. */
 static rb_status make_folder(const char *out) {
   rb_status st = RB_OK;
+  struct stat info;
   RB_CHECK(mkdir(out, 0777) == 0 || errno == EEXIST, RB_EIO, "cannot make %s: %s", out, strerror(errno));
+  RB_CHECK(stat(out, &info) == 0 && S_ISDIR(info.st_mode), RB_EINVAL, "%s is a file; --out names a folder", out);
   RB_CHECK(access(out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", out, strerror(errno));
+done:
+  return st;
+}
+
+/* Labels that one map alone has are told: their overlap is 0 whatever the registration does. None in common cannot be meant. */
+static rb_status common_labels(const rb_pair *pair) {
+  enum { LABELS = 256 };
+  rb_status st = RB_OK;
+  char has[2][LABELS] = {{0}};
+  int common = 0, alone[2] = {0};
+  for (int k = 0; k < 2; k++)
+    for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) has[k][(unsigned char)pair->labels[k][i]] = 1;
+  for (int l = 1; l < LABELS; l++) common += has[0][l] && has[1][l], alone[0] += has[0][l] && !has[1][l], alone[1] += has[1][l] && !has[0][l];
+  RB_CHECK(common, RB_EINVAL, "the label maps have no label in common (%d in the template's alone, %d in the reference's)", alone[0], alone[1]);
+  if (alone[0] || alone[1])
+    fprintf(stderr, "regbench register: %d labels are in both maps, %d in the template's alone, %d in the reference's: these overlap by 0\n", common, alone[0], alone[1]);
 done:
   return st;
 }
@@ -138,6 +156,7 @@ rb_status rb_image_open(const rb_image_request *r, rb_pair *pair) {
   RB_TRY(same_geometry(r));
   RB_TRY(make_folder(r->out));
   RB_TRY(rb_pair_read(r->images, r->labels, r->how, r->grid, pair));
+  if (pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE]) RB_TRY(common_labels(pair));
 done:
   return st;
 }

@@ -20,7 +20,12 @@ typedef struct {
 
 /* ---- the table of cells ------------------------------------------------------------------------------- */
 
+static const char *no_counters(const json_t *c) { return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL); }
 static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
+  if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) && no_counters(c)) {
+    snprintf(out, size, "not available");
+    return;
+  }
   const json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
   rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
@@ -145,6 +150,27 @@ static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
   if (dropped && out) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
 }
 
+/* Why cells are "not available", and columns that no case fills: a misspelt metric, or one that this machine cannot give. */
+static void absences(const rb_judged *j, FILE *out) {
+  const json_t *cases = json_object_get(j->record, "cases"), *c;
+  const char *why = NULL;
+  int valid = 0, without = 0;
+  size_t i;
+  json_array_foreach((json_t *)cases, i, c) {
+    valid += strcmp(rb_json_text(c, "status", ""), "valid") == 0;
+    if (!no_counters(c)) continue;
+    if (!why) why = no_counters(c);
+    without++;
+  }
+  if (why) fprintf(out, "Counted values are not available for %d cases; the first because: %s\n\n", without, why);
+  for (unsigned k = 0; k < j->descriptor->columns_count && valid; k++) {
+    const char *metric = j->descriptor->columns[k].metric;
+    int filled = 0;
+    json_array_foreach((json_t *)cases, i, c) filled |= json_object_get(json_object_get(c, "metrics"), metric) != NULL;
+    if (!filled && !(why && strncmp(metric, "counter_", 8) == 0)) fprintf(out, "No case here has '%s' (column '%s').\n\n", metric, j->descriptor->columns[k].title);
+  }
+}
+
 static void provenance(const rb_judged *j, FILE *out, rb_format format) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"), *cpu = json_object_get(m, "cpu");
   const json_t *roofs = json_object_get(j->record, "roofs");
@@ -180,6 +206,7 @@ static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, s
   if (d->note && format != RB_CSV && format != RB_LATEX) fprintf(out, "%s\n", d->note);
   drop_skipped(&cells, format == RB_LATEX ? NULL : out, format);
   rb_table_print(&cells, format, d->title, out);
+  if (format == RB_TEXT || format == RB_MARKDOWN) absences(j, out);
   if (claims.rows > 1 && format != RB_CSV) rb_table_print(&claims, format, "Claims", out);
   if (format == RB_TEXT || format == RB_MARKDOWN)
     fprintf(out, "Cells: %d REPRODUCED, %d DIFFERS, %d NOT COMPARABLE. Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", mine.reproduced,

@@ -119,6 +119,14 @@ static const json_t *find_case(const json_t *cases, const char *method, const js
 }
 
 static int in_scope(const rb_claim *claim, const json_t *c) {
+  for (const char *s = claim->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
+    char pair[160];
+    snprintf(pair, sizeof pair, "%.*s", (int)strcspn(s, ","), s);
+    char *equals = strchr(pair, '=');
+    if (!equals) return 0;
+    *equals = '\0';
+    if (strcmp(rb_json_text(json_object_get(c, "axes"), pair, ""), equals + 1) != 0) return 0;
+  }
   if (!claim->axis) return 1;
   const char *value = rb_json_text(json_object_get(c, "axes"), claim->axis, "");
   for (unsigned i = 0; i < claim->values_count; i++)
@@ -131,18 +139,28 @@ static double valid_metric(const json_t *c, const char *metric) {
   return strcmp(rb_json_text(c, "status", ""), "valid") == 0 ? rb_json_metric(c, metric) : NAN;
 }
 
+/* What is printed for a metric of the case, by the column that shows it; NaN: nothing. */
+static double printed_metric(const rb_judged *j, const json_t *c, const char *metric) {
+  const char *machine, *printed = NULL;
+  for (unsigned k = 0; k < j->descriptor->columns_count && !printed; k++)
+    if (strcmp(j->descriptor->columns[k].metric, metric) == 0) printed = rb_published_value(j, c, j->descriptor->columns[k].name, &machine);
+  return printed ? strtod(printed, NULL) : NAN;
+}
+
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i, judged = 0, failed = 0, in = 0;
   json_t *c;
   char *end;
   double number = strtod(claim->right, &end), worst = NAN;
-  int is_number = *end == '\0';
+  const int is_number = *end == '\0', is_printed = strcmp(claim->right, "published") == 0;
   snprintf(reason, size, "no case of '%s' in scope", claim->left);
   json_array_foreach(cases, i, c) {
     if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
-    const json_t *other = is_number ? NULL : find_case(cases, claim->right, json_object_get(c, "axes"));
-    double left = valid_metric(c, claim->metric), right = is_number ? number : valid_metric(other, claim->metric);
+    const json_t *other = is_number || is_printed ? NULL : find_case(cases, claim->right, json_object_get(c, "axes"));
+    const double left = valid_metric(c, claim->metric);
+    const double right = is_number ? number : is_printed ? printed_metric(j, c, claim->metric) : valid_metric(other, claim->metric);
+    if (is_printed && right != right) continue; /* this case is not printed */
     in++;
     if (left != left || right != right) {
       if (!judged) {

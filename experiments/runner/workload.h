@@ -66,6 +66,10 @@ typedef struct rb_workload {
 } rb_workload;
 
 rb_status rb_workload_find(const char *kind, const rb_workload **out);
+/* The axes that a kind of workload reads, separated by blanks; "" for rows of printed values, which read none. */
+const char *rb_workload_axes(const char *kind);
+/* Whether `axis` is among them. */
+int rb_workload_reads(const char *kind, const char *axis);
 
 /* Value of an axis of the case, or `fallback`. */
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback);

@@ -191,6 +191,26 @@ expect 2 "from 4 to 4096" "$bin" register claire --template a --reference b --si
 expect 2 "unknown regularisation" "$bin" register claire --template a --reference b --regularisation h7 --out r
 expect 2 "unknown argument" "$bin" register claire --template a --reference b --fast --out r
 expect 2 "no file a.nii" "$bin" register claire --template a.nii --reference b.nii --variant cpu-fd8-linear --out r
+# balls of one value on nothing: NIfTI, 24^3, one byte a voxel
+ball() { # FILE CENTRE VALUE
+  perl -e 'my ($f, $c, $v) = @ARGV; my $n = 24; my $h = "\0" x 352;
+    substr($h, 0, 4) = pack("l", 348); substr($h, 40, 16) = pack("s8", 3, $n, $n, $n, 1, 1, 1, 1); substr($h, 70, 4) = pack("s2", 2, 8);
+    substr($h, 76, 32) = pack("f8", (1) x 8); substr($h, 108, 4) = pack("f", 352); substr($h, 344, 4) = "n+1\0";
+    open F, ">", $f; print F $h;
+    for my $z (0 .. 23) { for my $y (0 .. 23) { for my $x (0 .. 23) { print F chr(($x - $c) ** 2 + ($y - 12) ** 2 + ($z - 12) ** 2 < 36 ? $v : 0) } } }' "$@"
+}
+ball one.nii 10 1
+ball two.nii 13 2
+ball three.nii 13 1
+expect 6 "nothing moved" "$bin" register demons --template one.nii --reference three.nii --variant cpu --out still
+ok "and says so in metrics.json" grep -q '"end": "nothing moved"' still/metrics.json
+for method in claire demons; do
+  case $method in claire) v=cpu-fd8-linear ;; *) v=cpu ;; esac
+  expect 2 "no label in common" "$bin" register $method --template one.nii --reference three.nii --template-labels one.nii --reference-labels two.nii --variant $v --out rl
+  touch plain
+  expect 2 "plain is a file" "$bin" register $method --template one.nii --reference three.nii --variant $v --out plain
+done
+expect 0 "mismatch" "$bin" register claire --template one.nii --reference three.nii --template-labels one.nii --reference-labels three.nii --variant cpu-fd8-linear --out rl
 brain=/usr/share/mricron/templates/ch2bet.nii.gz head=/usr/share/mricron/templates/ch2.nii.gz labels=/usr/share/mricron/templates/aal.nii.gz
 if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)

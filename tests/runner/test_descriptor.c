@@ -39,11 +39,15 @@ static void errors_are_told(void **s) {
   rejected(HEAD AXES COLUMNS, RB_EFORMAT, "methods");
   rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numbers}\n", RB_EFORMAT, "line: ");
   rejected(HEAD METHODS AXES "columns: [\n", RB_EFORMAT, "x.yaml:");
-  rejected("schema: 2\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "schema 2");
-  rejected("schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: tepid\n" METHODS AXES COLUMNS, RB_EFORMAT, "tepid");
+  rejected("schema: 2\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:1: schema 2");
+  rejected("schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: tepid\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:6: cache is 'tepid'");
+  rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/opm, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': family 'interp'");
   rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/opm, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "nearest is cpu/omp");
-  rejected(HEAD "methods:\n  - {label: A, kind: intrep, variant: cpu/omp, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "unknown kind");
-  rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: C, relation: \"<=\", factor: 1}\n", RB_EFORMAT, "no method 'C'");
+  rejected(HEAD "methods:\n  - {label: A, kind: intrep, variant: cpu/omp, basis: linear}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': unknown kind 'intrep'");
+  rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: C, relation: \"<=\", factor: 1}\n", RB_EFORMAT, "x.yaml:16: claim 'c': no method 'C'");
+  rejected(HEAD METHODS AXES "  - {name: sise, quick: [\"8\"]}\n" COLUMNS, RB_EFORMAT, "x.yaml:13: axis 'sise': no method reads it; kind interp reads size data points");
+  rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: published, relation: \"<=\", factor: 1}\n", RB_EFORMAT, "no column shows 'time'");
+  rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, where: \"sise=8\"}\n", RB_EFORMAT, "where 'sise=8'");
 }
 
 static void a_missing_file_is_told(void **s) {

@@ -53,7 +53,10 @@ static const char descriptor[] =
     "claims:\n"
     "  - {id: c1, text: x, metric: time, left: A, right: B, relation: \"<=\", factor: 0.5}\n"
     "  - {id: c2, text: x, metric: time, left: A, right: B, relation: \">=\", factor: 1, axis: size, values: [\"64\"]}\n"
-    "  - {id: c3, text: x, metric: error_rms, left: A, right: \"0.01\", relation: \"<=\", factor: 1, axis: size, values: [\"256\"]}\n";
+    "  - {id: c3, text: x, metric: error_rms, left: A, right: \"0.01\", relation: \"<=\", factor: 1, axis: size, values: [\"256\"]}\n"
+    "  - {id: c4, text: x, metric: time, left: A, right: B, relation: \"<=\", factor: 0.5, where: \"size=64\"}\n"
+    "  - {id: c5, text: x, metric: error_rms, left: A, right: published, relation: \"<=\", factor: 1}\n"
+    "  - {id: c6, text: x, metric: error_rms, left: A, right: published, relation: \"<=\", factor: 1, where: \"size=64\"}\n";
 static const char published[] = "# a comment\nmachine,size,method,error,t\nOld GPU,64,A,9.9e-3,1e-3\nOld GPU,128,A,7.2e-4,\nHere,64,B,2.6e-2,2e-3\n";
 
 static json_t *a_case(const char *method, const char *size, double error, double time) {
@@ -97,6 +100,9 @@ static void claims(void **s) {
   assert_non_null(strstr(why, "128"));
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[1], why, sizeof why), RB_FAILS);
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[2], why, sizeof why), RB_NOT_JUDGED);
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], why, sizeof why), RB_HOLDS); /* the first claim but for 128 */
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[4], why, sizeof why), RB_FAILS); /* 8e-4 at 128, 7.2e-4 printed */
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[5], why, sizeof why), RB_HOLDS);
   rb_judged_close(&j);
   json_decref(r);
 }
