@@ -46,6 +46,22 @@ static void adjoint(rb_checker *c, const rb_derivative_desc *d) {
   free(div), free(g), free(v), free(f);
 }
 
+/* D(f / 2 - g / 4) = D f / 2 - D g / 4 */
+static void linear(rb_checker *c, const rb_derivative_desc *d) {
+  const int64_t n = rb_grid_points(d->grid);
+  const size_t bytes = (size_t)n * rb_dtype_size(d->dtype);
+  void *f = malloc(bytes), *g = malloc(bytes), *df = malloc(3 * bytes), *dg = malloc(3 * bytes);
+  rb_check_random(d->dtype, f, n, 15);
+  rb_check_random(d->dtype, g, n, 16);
+  if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, df), "linearity") && rb_check_status(c, rb_host_derivative(c->variant, d, 0, g, dg), "linearity")) {
+    for (int64_t i = 0; i < n; i++) rb_check_set(d->dtype, f, i, rb_check_at(d->dtype, f, i) / 2 - rb_check_at(d->dtype, g, i) / 4);
+    for (int64_t i = 0; i < 3 * n; i++) rb_check_set(d->dtype, df, i, rb_check_at(d->dtype, df, i) / 2 - rb_check_at(d->dtype, dg, i) / 4);
+    if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, dg), "linearity"))
+      rb_check_value(c, rb_check_distance(d->dtype, df, dg, 3 * n), rb_derivative_tolerance(d, 1), "linearity %s %s", schemes[d->scheme], rb_dtype_name(d->dtype));
+  }
+  free(dg), free(df), free(g), free(f);
+}
+
 static void shift_and_constant(rb_checker *c, const rb_derivative_desc *d) {
   int64_t n = rb_grid_points(d->grid);
   const int shift[3] = {2, -3, 7};
@@ -113,6 +129,7 @@ void rb_check_derivative(rb_checker *c) {
       }
       d.grid = rb_grid_make(14, 9, 20);
       adjoint(c, &d);
+      linear(c, &d);
       shift_and_constant(c, &d);
       order(c, &d);
     }

@@ -122,12 +122,45 @@ static void symmetric(rb_checker *c, const rb_smooth_desc *d, double sigma) {
   free(one), free(sg), free(sf), free(g), free(f);
 }
 
+/* S(f / 2 - g / 4) = S f / 2 - S g / 4; what lies far enough from the border is smoothed the same wherever it lies. */
+static void linear_and_shift(rb_checker *c, rb_dtype t, double sigma) {
+  const rb_smooth_desc d = {.grid = {{26, 31, 29}}, .components = 1, .dtype = t, .sigma = sigma};
+  const int64_t m = values_of(&d);
+  const int shift[3] = {2, -3, 1}; /* the box and seven cells around it stay inside */
+  const size_t bytes = (size_t)m * rb_dtype_size(t);
+  void *f = malloc(bytes), *g = malloc(bytes), *sf = malloc(bytes), *sg = malloc(bytes), *moved = malloc(bytes);
+  rb_check_random(t, f, m, 66);
+  rb_check_random(t, g, m, 67);
+  if (rb_check_status(c, by(c->variant, &d, sigma, -1, f, sf), "linearity") && rb_check_status(c, by(c->variant, &d, sigma, -1, g, sg), "linearity")) {
+    for (int64_t i = 0; i < m; i++) {
+      rb_check_set(t, moved, i, rb_check_at(t, f, i) / 2 - rb_check_at(t, g, i) / 4);
+      rb_check_set(t, sf, i, rb_check_at(t, sf, i) / 2 - rb_check_at(t, sg, i) / 4);
+    }
+    if (rb_check_status(c, by(c->variant, &d, sigma, -1, moved, sg), "linearity"))
+      rb_check_value(c, rb_check_distance(t, sf, sg, m), rb_smooth_tolerance(&d, sigma, 1), "linearity, sigma %g %s", sigma, rb_dtype_name(t));
+  }
+  for (int64_t i = 0; i < m; i++) { /* a box of 6^3 in the middle */
+    const int64_t at[3] = {i / d.grid.n[2] / d.grid.n[1], i / d.grid.n[2] % d.grid.n[1], i % d.grid.n[2]};
+    int inside = 1;
+    for (int a = 0; a < 3; a++) inside = inside && at[a] >= 11 && at[a] < 17;
+    if (!inside) rb_check_set(t, f, i, 0);
+  }
+  rb_check_roll(t, d.grid, f, shift, moved);
+  if (rb_check_status(c, by(c->variant, &d, sigma, -1, f, sf), "shift") && rb_check_status(c, by(c->variant, &d, sigma, -1, moved, sg), "shift")) {
+    rb_check_roll(t, d.grid, sf, shift, g);
+    rb_check_value(c, rb_check_distance(t, g, sg, m), rb_smooth_tolerance(&d, sigma, 1), "shift, sigma %g %s", sigma, rb_dtype_name(t));
+  }
+  free(moved), free(sg), free(sf), free(g), free(f);
+}
+
 void rb_check_smooth(rb_checker *c) {
   static const double sigmas[] = {0, 0.5, 1.3, 2, 2.2, 3, 3.8, 5}; /* every compiled radius of cuda/march, and one beyond */
   for (int t = RB_F32; t <= RB_F64; t++) {
     rb_smooth_desc d = {.grid = {{17, 12, 23}}, .components = 3, .dtype = (rb_dtype)t};
     if (!supported(c->variant, &d)) continue;
     symmetric(c, &d, 1.7);
+    linear_and_shift(c, (rb_dtype)t, 1);
+    linear_and_shift(c, (rb_dtype)t, 2.2);
     impulse(c, (rb_dtype)t, 1);
     impulse(c, (rb_dtype)t, 2.2);
     for (int g = 0; g < rb_check_grid_count; g++)

@@ -131,13 +131,22 @@ static void list_data(void) {
   }
 }
 
+static const char *nearest_list(const char *word) {
+  const char *names[64] = {"experiments", "families", "variants", "solvers", "data"};
+  int count = 5, families;
+  const rb_family *const *all = rb_families(&families);
+  for (int i = 0; i < families && count < 64; i++) names[count++] = all[i]->name;
+  return rb_nearest(word, names, count);
+}
+
 int rb_cmd_list(int argc, char **argv) {
   if (rb_wants_help(argc, argv, list_help)) return RB_EXIT_OK;
   const char *what = argc > 0 ? argv[0] : "all";
   int all = strcmp(what, "all") == 0, code = RB_EXIT_OK;
   if (argc == 1 && list_one(what)) return RB_EXIT_OK;
+  const char *near = nearest_list(argc > 0 ? argv[argc - 1] : "");
   if (argc > 1 || !(all || strcmp(what, "solvers") == 0 || strcmp(what, "experiments") == 0 || strcmp(what, "families") == 0 || strcmp(what, "variants") == 0 || strcmp(what, "data") == 0))
-    return rb_usage("list", "cannot list '%s'", argv[argc - 1]);
+    return rb_usage("list", "cannot list '%s'%s%s", argv[argc - 1], near ? "; the nearest is " : "", near ? near : "");
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);

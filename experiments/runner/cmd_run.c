@@ -113,13 +113,15 @@ int rb_cmd_check(int argc, char **argv) {
     else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
   }
   if (o.variant) {
-    int known = 0;
-    const rb_variant *v;
-    for (int i = 0; rb_check_family(i); i++) {
-      known |= rb_variant_find(rb_check_family(i), o.variant, &v) == RB_OK;
-      rb_clear();
-    }
-    if (!known) return rb_usage("check", "no variant '%s'", o.variant);
+    const char *names[256];
+    int known = 0, count = 0;
+    for (int i = 0; rb_check_family(i); i++)
+      for (int k = 0; k < rb_check_family(i)->count && count < 256; k++) {
+        names[count++] = rb_check_family(i)->variants[k].name;
+        known |= strcmp(names[count - 1], o.variant) == 0;
+      }
+    const char *near = rb_nearest(o.variant, names, count);
+    if (!known) return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
   }
   return rb_check_run(&o);
 }

@@ -43,22 +43,24 @@ static void times_of(const json_t *c, double t[3]) {
   t[2] = timing ? json_number_value(json_object_get(timing, "high")) : t[0];
 }
 
-json_t *rb_published_record(const json_t *record, const char *origin) {
-  rb_judged j;
-  json_t *cases = json_array(), *c, *out = NULL;
-  const char *machine = NULL;
+/* What `machine` is printed with for a case, by metric. */
+static json_t *printed_metrics(const rb_judged *j, const json_t *c, const char *wanted) {
+  json_t *metrics = json_object();
+  const char *machine;
+  for (unsigned k = 0; k < j->descriptor->columns_count; k++) {
+    const rb_column *column = &j->descriptor->columns[k];
+    const char *printed = rb_published_value(j, c, column->name, &machine);
+    if (!printed || strcmp(machine, wanted) != 0) continue;
+    const char *unit = strcmp(column->metric, "time") == 0 ? "s" : strcmp(column->metric, "bandwidth") == 0 ? "B/s" : "1";
+    json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", strtod(printed, NULL), "unit", unit, "formula", "as printed", "printed", printed));
+  }
+  return metrics;
+}
+static json_t *published_by(const rb_judged *j, const json_t *record, const char *machine) {
+  json_t *cases = json_array(), *c;
   size_t i;
-  if (rb_judged_open((json_t *)record, origin, &j) != RB_OK) goto done;
   json_array_foreach(json_object_get(record, "cases"), i, c) {
-    json_t *metrics = json_object();
-    for (unsigned k = 0; k < j.descriptor->columns_count; k++) {
-      const rb_column *column = &j.descriptor->columns[k];
-      const char *printed = rb_published_value(&j, c, column->name, &machine);
-      if (printed)
-        json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", strtod(printed, NULL), "unit",
-                                                               strcmp(column->metric, "time") == 0 ? "s" : strcmp(column->metric, "bandwidth") == 0 ? "B/s" : "1",
-                                                               "formula", "as printed", "printed", printed));
-    }
+    json_t *metrics = printed_metrics(j, c, machine);
     if (json_object_size(metrics))
       json_array_append_new(cases, json_pack("{s:O,s:O,s:O,s:O,s:s,s:s,s:s,s:o}", "id", json_object_get(c, "id"), "method", json_object_get(c, "method"),
                                              "axes", json_object_get(c, "axes"), "kind", json_object_get(c, "kind"), "source", "published", "status",
@@ -66,14 +68,25 @@ json_t *rb_published_record(const json_t *record, const char *origin) {
     else
       json_decref(metrics);
   }
-  if (json_array_size(cases))
-    out = json_pack("{s:s,s:s,s:O,s:O,s:s,s:{s:s,s:s},s:O}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
-                    json_object_get(record, "experiment"), "descriptor", json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine ? machine : "published", "slug", "published",
-                    "cases", cases);
+  json_t *out = json_pack("{s:s,s:s,s:O,s:O,s:s,s:{s:s,s:s},s:o}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
+                          json_object_get(record, "experiment"), "descriptor", json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine,
+                          "slug", "published", "cases", cases);
   if (out && json_object_get(record, "published")) json_object_set(out, "published", json_object_get(record, "published"));
-done:
+  return out;
+}
+
+json_t *rb_published_records(const json_t *record, const char *origin) {
+  rb_judged j;
+  json_t *machines = json_object(), *c, *value, *out = json_array();
+  const char *machine;
+  size_t i;
+  if (rb_judged_open((json_t *)record, origin, &j) == RB_OK)
+    json_array_foreach(json_object_get(record, "cases"), i, c)
+      for (unsigned k = 0; k < j.descriptor->columns_count; k++)
+        if (rb_published_value(&j, c, j.descriptor->columns[k].name, &machine)) json_object_set_new(machines, machine, json_true());
+  json_object_foreach(machines, machine, value) json_array_append_new(out, published_by(&j, record, machine));
   rb_judged_close(&j);
-  json_decref(cases);
+  json_decref(machines);
   return out;
 }
 
@@ -138,35 +151,48 @@ static void experiment_of(const json_t *record, char *out, size_t size) {
   snprintf(out, size, "%.60s/%.90s", rb_json_text(e, "paper", ""), rb_json_text(e, "name", ""));
 }
 
-int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
-  json_t *a = NULL, *b = NULL;
-  rb_table t = {0};
-  int counts[5] = {0}, incomparable = 0, code = RB_EXIT_USAGE;
-  if (rb_record_load(path_a, &a) != RB_OK) goto failed;
-  if (strcmp(path_b, "published") == 0) {
-    b = rb_published_record(a, path_a);
-    if (!b && rb_message()[0] == '\0') RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
-    if (!b) goto failed;
-  } else if (rb_record_load(path_b, &b) != RB_OK) {
-    goto failed;
-  }
-  char ea[160], eb[160];
-  experiment_of(a, ea, sizeof ea);
-  experiment_of(b, eb, sizeof eb);
-  if (strcmp(ea, eb) != 0) {
-    fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
-    code = RB_EXIT_NOT_COMPARABLE;
-    goto done;
-  }
-  rb_table_init(&t, 5);
-  if (rb_table_row(&t) != RB_OK) goto failed;
-  const char *heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
-  for (int i = 0; i < 5; i++) rb_table_set(&t, i, "%s", heads[i]);
-  int compared = compare_cases(a, b, delta, &t, counts, &incomparable);
+/* One table; `counts` grow by it. Cases compared, or -1. */
+static int compare_pair(const json_t *a, const json_t *b, double delta, rb_format format, int counts[5], int *incomparable) {
+  static const char *const heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
+  rb_table t;
   char title[512];
+  rb_table_init(&t, 5);
+  if (rb_table_row(&t) != RB_OK) return -1;
+  for (int i = 0; i < 5; i++) rb_table_set(&t, i, "%s", heads[i]);
+  const int compared = compare_cases(a, b, delta, &t, counts, incomparable);
   snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g", rb_json_text(json_object_get(a, "machine"), "name", "?"),
            rb_json_text(a, "preset", "?"), rb_json_text(json_object_get(b, "machine"), "name", "?"), rb_json_text(b, "preset", "?"), delta);
   rb_table_print(&t, format, title, stdout);
+  rb_table_free(&t);
+  return compared;
+}
+
+int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
+  json_t *a = NULL, *all = NULL, *b;
+  char ea[160], eb[160];
+  int counts[5] = {0}, incomparable = 0, compared = 0, code = RB_EXIT_USAGE;
+  size_t i;
+  if (rb_record_load(path_a, &a) != RB_OK) goto failed;
+  if (strcmp(path_b, "published") == 0) {
+    all = rb_published_records(a, path_a); /* one for each machine that printed values stem from */
+    if (!json_array_size(all) && rb_message()[0] == '\0') RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
+    if (!json_array_size(all)) goto failed;
+  } else {
+    if (rb_record_load(path_b, &b) != RB_OK) goto failed;
+    all = json_pack("[o]", b);
+  }
+  experiment_of(a, ea, sizeof ea);
+  json_array_foreach(all, i, b) {
+    experiment_of(b, eb, sizeof eb);
+    if (strcmp(ea, eb) != 0) {
+      fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
+      code = RB_EXIT_NOT_COMPARABLE;
+      goto done;
+    }
+    const int more = compare_pair(a, b, delta, format, counts, &incomparable);
+    if (more < 0) goto failed;
+    compared += more;
+  }
   if (format != RB_CSV)
     printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable\n", compared, counts[RB_FASTER], counts[RB_SLOWER],
            counts[RB_SAME], counts[RB_AMBIGUOUS], incomparable + counts[RB_INCOMPARABLE]);
@@ -175,8 +201,7 @@ int rb_compare(const char *path_a, const char *path_b, double delta, rb_format f
 failed:
   fprintf(stderr, "regbench compare: %s\n", rb_message());
 done:
-  rb_table_free(&t);
-  json_decref(b);
+  json_decref(all);
   json_decref(a);
   return code;
 }

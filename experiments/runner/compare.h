@@ -16,9 +16,9 @@ const char *rb_compare_name(rb_compare_verdict v);
 /* The field in which two cases of one id differ so that their times mean different things, or NULL. */
 const char *rb_incomparable_field(const json_t *record_a, const json_t *a, const json_t *record_b, const json_t *b);
 
-/* The published values of a record's experiment as a record of their own machine: source "published", one sample,
- * no interval. New reference; NULL when the record has none for a time, bandwidth or error. */
-json_t *rb_published_record(const json_t *record, const char *origin);
+/* The published values of a record's experiment as records, one for each machine they were measured on: source "published", one sample,
+ * no interval. New reference to an array, empty when nothing is printed for the record's cases. */
+json_t *rb_published_records(const json_t *record, const char *origin);
 
 /* b: a record, or "published" for the paper's values of a's experiment. Exit code: 0, 4, 7, 9. */
 int rb_compare(const char *a, const char *b, double delta, rb_format format);

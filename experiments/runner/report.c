@@ -246,16 +246,10 @@ int rb_records_list(const char *root, char out[][4096], int most) {
   return count;
 }
 
-/* The paper's machine beside ours: <folder>/<machine>/<paper>/<experiment>/published.json. */
-static rb_status write_published(const json_t *record, const rb_judged *j, const char *path, const char *folder) {
+static rb_status write_published_record(const json_t *published, const rb_judged *j, const char *folder) {
   rb_status st = RB_OK;
   char slug[320], name[4300], *text = NULL;
   rb_record_place place;
-  json_t *published = rb_published_record(record, path);
-  if (!published) {
-    rb_clear(); /* a table without printed values */
-    return RB_OK;
-  }
   rb_slug(rb_json_text(json_object_get(published, "machine"), "name", "published"), slug, sizeof slug);
   RB_TRY(rb_record_open(&place, folder, slug, j->descriptor, RB_PRESET_PAPER, 0));
   RB_TRY(rb_path(name, sizeof name, "%s/published.json", place.folder));
@@ -266,7 +260,17 @@ static rb_status write_published(const json_t *record, const rb_judged *j, const
   fprintf(stderr, "%s\n", name);
 done:
   free(text);
-  json_decref(published);
+  return st;
+}
+/* The machines of printed values beside ours: <folder>/<machine>/<paper>/<experiment>/published.json. */
+static rb_status write_published(const json_t *record, const rb_judged *j, const char *path, const char *folder) {
+  rb_status st = RB_OK;
+  json_t *all = rb_published_records(record, path), *published;
+  size_t i;
+  rb_clear(); /* a table without printed values */
+  json_array_foreach(all, i, published) RB_TRY(write_published_record(published, j, folder));
+done:
+  json_decref(all);
   return st;
 }
 

@@ -77,8 +77,8 @@ rb_status rb_variant_find(const rb_family *family, const char *name, const rb_va
     }
   }
   const char *near = rb_nearest(name, names, count);
-  return RB_FAIL(RB_ENOTFOUND, "family '%s' has no variant '%s'%s%s; 'regbench list variants' shows all",
-                 family->name, name, near ? ": nearest is " : "", near ? near : "");
+  return RB_FAIL(RB_ENOTFOUND, "family '%s' has no variant '%s'%s%s; 'regbench list %s' shows all",
+                 family->name, name, near ? ": nearest is " : "", near ? near : "", family->name);
 }
 
 rb_status rb_variant_available(const rb_variant *variant) {

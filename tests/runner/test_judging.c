@@ -109,11 +109,14 @@ static void claims(void **s) {
 
 static void published_values_are_a_machine(void **s) {
   (void)s;
-  json_t *r = a_record(), *p = rb_published_record(r, "test");
-  assert_non_null(p);
-  assert_int_equal(json_array_size(json_object_get(p, "cases")), 3);
+  json_t *r = a_record(), *all = rb_published_records(r, "test"), *p = json_array_get(all, 0);
+  assert_int_equal(json_array_size(all), 2);
+  assert_string_equal(rb_json_text(json_object_get(p, "machine"), "name", ""), "Old GPU");
+  assert_string_equal(rb_json_text(json_object_get(json_array_get(all, 1), "machine"), "name", ""), "Here");
+  assert_int_equal(json_array_size(json_object_get(p, "cases")), 2);
+  assert_int_equal(json_array_size(json_object_get(json_array_get(all, 1), "cases")), 1);
   assert_true(rb_json_metric(json_array_get(json_object_get(p, "cases"), 0), "time") == 1e-3);
-  json_decref(p);
+  json_decref(all);
   json_decref(r);
 }
 
