@@ -56,35 +56,71 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
   return drawn;
 }
 
-/* A point a case, x and y two of its metrics, one colour a method; printed values of the columns of those names are open. */
+enum { MARKERS = 6, COLOURS = 10 }; /* colours that the eye tells apart; beyond, markers are larger */
+static const int filled[MARKERS] = {7, 5, 9, 13, 11, 15}, open_ones[MARKERS] = {6, 4, 8, 12, 10, 14};
+
+/* The axis values that markers tell apart; "" where the plot names no axis. */
+static int markers_of(const rb_judged *j, const rb_plot *p, const char *values[MARKERS]) {
+  int count = 0;
+  size_t i;
+  json_t *c;
+  values[0] = "";
+  if (!p->panel) return 1;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
+    const char *value = rb_json_text(json_object_get(c, "axes"), p->panel, "");
+    int k = 0;
+    while (k < count && strcmp(values[k], value) != 0) k++;
+    if (k == count && count < MARKERS) values[count++] = value;
+  }
+  return count;
+}
+
+/* One method's points of one marker into a block of the data; how many of ours and of printed ones. */
+static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method *m, const char *value, FILE *data, int *ours, int *theirs) {
+  size_t i;
+  json_t *c;
+  *ours = *theirs = 0;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
+    if (strcmp(rb_json_text(c, "method", ""), m->label) != 0 || !wanted(p, c)) continue;
+    if (p->panel && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), value) != 0) continue;
+    const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
+    const double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
+    const int printed = px && py && !m->published_as;
+    if (x != x && !printed) continue;
+    fprintf(data, "%.6g %.6g %s %s\n", x, y, printed ? px : "nan", printed ? py : "nan");
+    *ours += x == x, *theirs += printed;
+  }
+  if (*ours || *theirs) fprintf(data, "\n\n");
+}
+
+/* A point a case, x and y two of its metrics, one colour a method, one marker a value of the axis `panel`; printed values of the columns of
+ * those names are open. */
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
-  const json_t *cases = json_object_get(j->record, "cases");
+  const char *values[MARKERS], *and = "plot";
+  const int markers = markers_of(j, p, values);
   int block = 0;
   fprintf(script, "set title TITLE font ',13'\nset xlabel '%s'\nset ylabel '%s'\n%s%sset key outside right font ',9' noenhanced\n", p->x_label ? p->x_label : p->x,
           p->y_label ? p->y_label : p->y, p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
   for (unsigned m = 0; m < j->descriptor->methods_count; m++) {
-    const char *label = j->descriptor->methods[m].label;
-    int ours = 0, theirs = 0;
-    size_t i;
-    json_t *c;
-    json_array_foreach(cases, i, c) {
-      if (strcmp(rb_json_text(c, "method", ""), label) != 0 || !wanted(p, c)) continue;
-      const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
-      double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
-      int printed = px && py && !j->descriptor->methods[m].published_as;
-      if (x != x && !printed) continue;
-      fprintf(data, "%.6g %.6g %s %s\n", x, y, printed ? px : "nan", printed ? py : "nan");
-      ours += x == x, theirs += printed;
+    int named = 0, named_printed = 0;
+    for (int k = 0; k < markers; k++) {
+      const char *label = j->descriptor->methods[m].label;
+      int ours, theirs;
+      scatter_block(j, p, &j->descriptor->methods[m], values[k], data, &ours, &theirs);
+      if (ours) {
+        fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title '%s'", and, data_path, block, filled[k], m % 12 + 1, named++ ? "" : label);
+        and = ", \\\n    ";
+      }
+      if (theirs) {
+        fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title '%s%s'", and, data_path, block, open_ones[k],
+                m < COLOURS ? "1.5" : "2.4", m % 12 + 1,
+                named_printed ? "" : label, named_printed ? "" : ", published");
+        and = ", \\\n    ", named_printed = 1;
+      }
+      block += ours || theirs;
     }
-    if (!ours && !theirs) continue;
-    fprintf(data, "\n\n");
-    const char *and = block ? ", \\\n    " : "plot";
-    if (ours) fprintf(script, "%s '%s' index %d using 1:2 with points pt 7 ps 1.8 lc rgb COLOR%u title '%s'", and, data_path, block, m % 12 + 1, label);
-    if (theirs)
-      fprintf(script, "%s '%s' index %d using 3:4 with points pt %u ps 1.5 lw 2 lc rgb COLOR%u title '%s, published'", ours ? ", \\\n    " : and, data_path, block,
-              ours ? 6 : 4 + m % 4 * 2, m % 12 + 1, label);
-    block++;
   }
+  for (int k = 0; k < markers && p->panel && block; k++) fprintf(script, "%sNaN with points pt %d ps 1.5 lc rgb '#808080' title '%s'", and, filled[k], values[k]);
   fprintf(script, "\n");
   return block;
 }

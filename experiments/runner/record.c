@@ -167,6 +167,7 @@ rb_status rb_record_load(const char *path, json_t **out) {
   RB_CHECK(strcmp(rb_json_text(*out, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT, "%s is not a regbench record", path);
   sscanf(rb_json_text(*out, "schema_version", "0"), "%d", &major);
   RB_CHECK(major == 1, RB_EFORMAT, "%s has record schema %s; this program reads 1.x", path, rb_json_text(*out, "schema_version", "?"));
+  RB_CHECK(json_is_array(json_object_get(*out, "cases")), RB_EFORMAT, "%s has no list of cases: it is damaged", path);
 done:
   if (st != RB_OK) {
     json_decref(*out);

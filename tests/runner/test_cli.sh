@@ -96,6 +96,12 @@ expect 2 "no record or folder" "$bin" report nothing.json
 expect 0 "table.md" "$bin" report "$record" --format md --write
 echo '{"schema": "other"}' >other.json
 expect 2 "not a regbench record" "$bin" report other.json
+echo '{"schema": "regbench-record", "schema_version": "1.0.0"}' >hollow.json
+expect 2 "no list of cases" "$bin" report hollow.json
+expect 2 "nearest is cuda/tiled" "$bin" check --variant cuda/titled
+expect 2 "nearest is interp" "$bin" list interpp
+expect 7 "experiment differs .brunn2020/table1, demons2020/table1." "$bin" compare "$experiments"/../results/nvidia-h200/brunn2020/table1/paper.json "$experiments"/../results/nvidia-h200/demons2020/table1/paper.json
+expect 4 "B: Intel i7-4790" "$bin" compare "$experiments"/../results/nvidia-h200/demons2020/figure5/paper.json published
 head -c 500 "$record" >torn.json
 expect 2 "torn.json:" "$bin" report torn.json
 if command -v gnuplot >/dev/null; then
