@@ -131,12 +131,23 @@ static void list_data(void) {
   }
 }
 
-static const char *nearest_list(const char *word) {
-  const char *names[64] = {"experiments", "families", "variants", "solvers", "data"};
-  int count = 5, families;
+/* What `list` takes besides a family's name. */
+static const char *const parts[] = {"all", "experiments", "families", "variants", "solvers", "data"};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static int is_part(const char *word) {
+  for (int i = 0; i < PARTS; i++)
+    if (strcmp(word, parts[i]) == 0) return 1;
+  return 0;
+}
+static int cannot_list(const char *word) {
+  const char *names[64];
+  int count = 0, families;
   const rb_family *const *all = rb_families(&families);
+  while (count < PARTS) names[count] = parts[count], count++;
   for (int i = 0; i < families && count < 64; i++) names[count++] = all[i]->name;
-  return rb_nearest(word, names, count);
+  const char *near = rb_nearest(word, names, count);
+  return rb_usage("list", "cannot list '%s'%s%s", word, near ? "; the nearest is " : "", near ? near : "");
 }
 
 int rb_cmd_list(int argc, char **argv) {
@@ -144,9 +155,7 @@ int rb_cmd_list(int argc, char **argv) {
   const char *what = argc > 0 ? argv[0] : "all";
   int all = strcmp(what, "all") == 0, code = RB_EXIT_OK;
   if (argc == 1 && list_one(what)) return RB_EXIT_OK;
-  const char *near = nearest_list(argc > 0 ? argv[argc - 1] : "");
-  if (argc > 1 || !(all || strcmp(what, "solvers") == 0 || strcmp(what, "experiments") == 0 || strcmp(what, "families") == 0 || strcmp(what, "variants") == 0 || strcmp(what, "data") == 0))
-    return rb_usage("list", "cannot list '%s'%s%s", argv[argc - 1], near ? "; the nearest is " : "", near ? near : "");
+  if (argc > 1 || !is_part(what)) return cannot_list(argv[argc - 1]);
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);

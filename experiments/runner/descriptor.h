@@ -100,6 +100,8 @@ void rb_descriptor_free(rb_descriptor *d); /* takes NULL */
 
 rb_status rb_preset_parse(const char *name, rb_preset *out);
 const char *rb_preset_name(rb_preset p);
+/* What the text cannot show to be wrong: RB_EFORMAT with `origin`, line and meaning. Called by _parse. */
+rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin);
 /* The values of an axis under a preset. */
 rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);
 

@@ -146,6 +146,18 @@ done:
   return st;
 }
 
+void rb_record_drop_undrawn(json_t *record) {
+  int drawn = 0;
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(record, "cases"), i, c) {
+    json_t *details = json_object_get(c, "details");
+    if (!json_array_size(json_object_get(details, "panels"))) continue;
+    if (drawn || strcmp(rb_json_text(c, "status", ""), "valid") != 0) json_object_del(details, "panels");
+    else drawn = 1;
+  }
+}
+
 rb_status rb_record_write(const rb_record_place *p, const json_t *record) {
   rb_status st = RB_OK;
   char *text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));

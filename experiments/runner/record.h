@@ -24,6 +24,8 @@ rb_status rb_journal_append(rb_record_place *place, const json_t *line);
 /* Cases of the journal by id; lines that do not parse (a torn last one) and cases whose code has changed since are dropped.
  * A header line with another descriptor makes the journal worthless: RB_EINVAL. New reference. */
 rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases);
+/* Keep the pictures of the first valid case that has any, which is the one that plots of kind panels draw: each set takes a MB. */
+void rb_record_drop_undrawn(json_t *record);
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. */
 rb_status rb_record_write(const rb_record_place *place, const json_t *record);
 void rb_record_close(rb_record_place *place);

@@ -57,6 +57,7 @@ rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
   RB_CHECK(same(then->cache, now->cache), RB_EINVAL, "%s was measured with %s caches; run it again", origin, then->cache);
   json_array_foreach(json_object_get(record, "cases"), i, c) RB_TRY(same_measurement(then, now, c, origin));
   json_array_foreach(json_object_get(record, "cases"), i, c) rb_case_json_bytes(c);
+  rb_record_drop_undrawn(record);
   if (strcmp(then->sha256, now->sha256) == 0 && same(published, rb_json_text(record, "published", NULL))) goto done;
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&today, &utc));
   json_object_set_new(record, "judged", json_pack("{s:s,s:s,s:s,s:s}", "created", when, "version", RB_VERSION, "commit", rb_build_commit(), "measured_with",

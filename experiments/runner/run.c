@@ -151,6 +151,7 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set_new(record, "complete", json_boolean(complete));
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
+  rb_record_drop_undrawn(record);
   RB_TRY(rb_record_write(&s->place, record));
   fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed -> %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
           s->tally.skipped, s->tally.failed, s->place.path);

@@ -107,6 +107,19 @@ static void claims(void **s) {
   json_decref(r);
 }
 
+static void pictures_that_are_drawn_stay(void **s) {
+  (void)s;
+  json_t *r = json_pack("{s:[{s:s,s:{s:[i]}},{s:s,s:{s:[i]}},{s:s,s:{s:[i],s:i}}]}", "cases", "status", "invalid", "details", "panels", 1, "status", "valid", "details", "panels",
+                        2, "status", "valid", "details", "panels", 3, "dice", 4);
+  const json_t *cases = json_object_get(r, "cases");
+  rb_record_drop_undrawn(r);
+  assert_null(json_object_get(json_object_get(json_array_get(cases, 0), "details"), "panels"));
+  assert_non_null(json_object_get(json_object_get(json_array_get(cases, 1), "details"), "panels"));
+  assert_null(json_object_get(json_object_get(json_array_get(cases, 2), "details"), "panels"));
+  assert_non_null(json_object_get(json_object_get(json_array_get(cases, 2), "details"), "dice"));
+  json_decref(r);
+}
+
 static void published_values_are_a_machine(void **s) {
   (void)s;
   json_t *r = a_record(), *all = rb_published_records(r, "test"), *p = json_array_get(all, 0);
@@ -156,7 +169,7 @@ static void human_units(void **s) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
-      cmocka_unit_test(cells),                 cmocka_unit_test(claims),            cmocka_unit_test(published_values_are_a_machine),
+      cmocka_unit_test(cells),                 cmocka_unit_test(claims),            cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
       cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

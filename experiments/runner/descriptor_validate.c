@@ -1,0 +1,149 @@
+/* What a descriptor says must mean something: methods, axes, claims and plots that refer to each other, told with their line. */
+#include "experiments/runner/descriptor.h"
+#include "experiments/runner/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int has_label(const rb_descriptor *d, const char *label) {
+  for (unsigned i = 0; i < d->methods_count; i++)
+    if (strcmp(d->methods[i].label, label) == 0) return 1;
+  return 0;
+}
+
+static int has_metric(const rb_descriptor *d, const char *metric) {
+  for (unsigned i = 0; i < d->columns_count; i++)
+    if (strcmp(d->columns[i].metric, metric) == 0) return 1;
+  return 0;
+}
+static int has_axis(const rb_descriptor *d, const char *name) {
+  for (unsigned i = 0; i < d->axes_count; i++)
+    if (strcmp(d->axes[i].name, name) == 0) return 1;
+  return 0;
+}
+
+static const char *const plot_kinds[] = {"lines", "roofline", "stacked", "scatter", "panels", "trajectories", "animation"};
+
+/* The line that `words`, one after the other, stand on first; 1 where they do not. */
+static size_t line_of(const char *text, const char *first, const char *second) {
+  size_t line = 1;
+  for (const char *s = text; *s; line++) {
+    const char *end = s + strcspn(s, "\n"), *a = strstr(s, first), *b = a && a < end ? strstr(a, second) : NULL;
+    if (b && b < end) return line;
+    s = *end ? end + 1 : end;
+  }
+  return 1;
+}
+/* Check something of the descriptor that stands where `key` is followed by `value`. */
+#define CHECK_AT(condition, key, value, ...)                                                        \
+  do {                                                                                              \
+    if (!(condition)) {                                                                             \
+      char told[512];                                                                               \
+      snprintf(told, sizeof told, __VA_ARGS__);                                                     \
+      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, line_of(d->text, (key), (value)), told);       \
+      goto done;                                                                                    \
+    }                                                                                               \
+  } while (0)
+
+static rb_status validate_methods(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->methods_count; i++) {
+    const rb_method *m = &d->methods[i];
+    const rb_workload *w;
+    const rb_variant *v;
+    char cause[400] = "";
+    for (unsigned j = 0; j < i; j++) CHECK_AT(strcmp(m->label, d->methods[j].label) != 0, "label:", m->label, "two methods are labelled '%s'", m->label);
+    if (rb_workload_find(m->kind, &w) != RB_OK) {
+      rb_clear();
+      CHECK_AT(0, "kind:", m->kind, "method '%s': unknown kind '%s'", m->label, m->kind);
+    }
+    if (rb_variant_find(w->family, m->variant, &v) != RB_OK) {
+      snprintf(cause, sizeof cause, "%s", rb_message());
+      rb_clear();
+    }
+    CHECK_AT(!cause[0], "variant:", m->variant, "method '%s': %s", m->label, cause);
+    CHECK_AT(!m->published_as || has_label(d, m->published_as), "published_as:", m->published_as, "method '%s': no method '%s' to be published as", m->label, m->published_as);
+  }
+done:
+  return st;
+}
+
+/* Some method reads the axis, or all rows are printed ones. */
+static int is_read(const rb_descriptor *d, const char *axis) {
+  int computed = 0;
+  for (unsigned i = 0; i < d->methods_count; i++) {
+    computed |= strcmp(d->methods[i].kind, "published") != 0;
+    if (rb_workload_reads(d->methods[i].kind, axis)) return 1;
+  }
+  return !computed;
+}
+static rb_status validate_axes(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->axes_count; i++) {
+    const rb_axis *a = &d->axes[i];
+    CHECK_AT(rb_axis_values(a, RB_PRESET_PAPER).count, "name:", a->name, "axis '%s' has no values", a->name);
+    CHECK_AT(is_read(d, a->name), "name:", a->name, "axis '%s': no method reads it; kind %s reads %s", a->name, d->methods[0].kind, rb_workload_axes(d->methods[0].kind));
+  }
+done:
+  return st;
+}
+
+/* "axis=value,axis=value" of axes that there are. */
+static rb_status validate_where(const rb_descriptor *d, const rb_claim *c, const char *origin) {
+  rb_status st = RB_OK;
+  for (const char *s = c->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(s, "=,"), s);
+    CHECK_AT(s[strcspn(s, "=,")] == '=' && has_axis(d, name), "id:", c->id, "claim '%s': where '%s': axis=value,... of this experiment's axes", c->id, c->where);
+  }
+done:
+  return st;
+}
+
+static rb_status validate_claims(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->claims_count; i++) {
+    const rb_claim *c = &d->claims[i];
+    char *end;
+    strtod(c->right, &end);
+    CHECK_AT(has_label(d, c->left), "id:", c->id, "claim '%s': no method '%s'", c->id, c->left);
+    CHECK_AT(*end == '\0' || has_label(d, c->right) || strcmp(c->right, "published") == 0, "id:", c->id, "claim '%s': no method '%s'", c->id, c->right);
+    CHECK_AT(strcmp(c->right, "published") != 0 || has_metric(d, c->metric), "id:", c->id, "claim '%s': no column shows '%s', so none is published", c->id, c->metric);
+    RB_TRY(validate_where(d, c, origin));
+    CHECK_AT(!c->axis || has_axis(d, c->axis), "id:", c->id, "claim '%s': no axis '%s'", c->id, c->axis);
+    CHECK_AT(strcmp(c->relation, "<=") == 0 || strcmp(c->relation, ">=") == 0, "id:", c->id, "claim '%s': relation '%s'; <= or >=", c->id, c->relation);
+  }
+done:
+  return st;
+}
+
+static rb_status validate_plots(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->plots_count; i++) {
+    const rb_plot *p = &d->plots[i];
+    int lines = strcmp(p->kind, "lines") == 0, known = 0;
+    for (size_t k = 0; k < sizeof plot_kinds / sizeof *plot_kinds; k++) known |= strcmp(p->kind, plot_kinds[k]) == 0;
+    CHECK_AT(known, "file:", p->file, "plot '%s': kind '%s'; lines, roofline, stacked, scatter, panels, trajectories or animation", p->file, p->kind);
+    CHECK_AT(strcmp(p->kind, "stacked") != 0 || p->parts_count, "file:", p->file, "plot '%s' of stacked bars needs parts", p->file);
+    CHECK_AT(strcmp(p->kind, "scatter") != 0 || (p->x && p->y), "file:", p->file, "plot '%s' of points needs x and y", p->file);
+    CHECK_AT(!lines || (p->x && p->y), "file:", p->file, "plot '%s' of lines needs x and y", p->file);
+    CHECK_AT(!lines || has_axis(d, p->x) || has_metric(d, p->x), "file:", p->file, "plot '%s': no axis or column's metric '%s'", p->file, p->x);
+    CHECK_AT(!p->relative_to || has_label(d, p->relative_to), "file:", p->file, "plot '%s': no method '%s'", p->file, p->relative_to);
+    CHECK_AT(!p->panel || has_axis(d, p->panel), "file:", p->file, "plot '%s': no axis '%s'", p->file, p->panel);
+  }
+done:
+  return st;
+}
+
+rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  CHECK_AT(d->schema == 1, "schema:", "", "schema %d; this program reads schema 1", d->schema);
+  CHECK_AT(strcmp(d->cache, "warm") == 0 || strcmp(d->cache, "cold") == 0, "cache:", "", "cache is '%s'; warm or cold", d->cache);
+  RB_TRY(validate_methods(d, origin));
+  RB_TRY(validate_axes(d, origin));
+  RB_TRY(validate_claims(d, origin));
+  RB_TRY(validate_plots(d, origin));
+done:
+  return st;
+}
