@@ -44,11 +44,12 @@ static rb_status copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind k
 done:
   return st;
 }
-/* Large arrays pass through pinned memory: the cores copy one stage while the bus carries another. What the driver does by itself
- * with pageable memory takes one core and some 12 GB/s. */
-enum { STAGES = 4, STAGE = 4 << 20, STAGED_LEAST = 1 << 20, SLOTS = 64 };
+/* Arrays pass through pinned memory, in stages used in turn: the cores copy one while the bus carries another. What the driver does by
+ * itself with pageable memory takes one core and some 12 GB/s, and waits after each small array. */
+enum { STAGES = 4, STAGE = 4 << 20, LARGE = 1 << 20, SLOTS = 64 };
 static char *stages; /* the slots of pinned.h behind them; NULL: could not be had, everything goes the plain way */
-static cudaEvent_t stage_events[STAGES];
+static cudaEvent_t stage_events[STAGES]; /* after the last copy from or to a stage */
+static unsigned stage_turn;
 static char slot_lent[SLOTS];
 
 extern "C" void *rb_cuda_pinned_take(void) {
@@ -64,33 +65,45 @@ extern "C" void rb_cuda_pinned_return(void *slot) {
 }
 
 static size_t stage_bytes(size_t bytes, size_t at) { return bytes - at < STAGE ? bytes - at : (size_t)STAGE; }
+static void copy_on_host(void *dst, const void *src, size_t bytes) {
+  if (bytes < LARGE)
+    memcpy(dst, src, bytes);
+  else
+    rb_copy_parallel(dst, src, bytes);
+}
+/* Small arrays are under way when this returns; `src` may be changed. */
 static rb_status cuda_upload(void *dst, const void *src, size_t bytes) {
   rb_status st = RB_OK;
-  if (!stages || bytes < STAGED_LEAST) return copy(dst, src, bytes, cudaMemcpyHostToDevice);
-  for (size_t at = 0, k = 0; at < bytes; at += STAGE, k++) {
-    char *stage = stages + k % STAGES * STAGE;
-    if (k >= STAGES) RB_CUDA_TRY(cudaEventSynchronize(stage_events[k % STAGES]));
-    rb_copy_parallel(stage, (const char *)src + at, stage_bytes(bytes, at));
+  if (!stages) return copy(dst, src, bytes, cudaMemcpyHostToDevice);
+  for (size_t at = 0; at < bytes; at += STAGE) {
+    const unsigned k = stage_turn++ % STAGES;
+    char *stage = stages + (size_t)k * STAGE;
+    RB_CUDA_TRY(cudaEventSynchronize(stage_events[k]));
+    copy_on_host(stage, (const char *)src + at, stage_bytes(bytes, at));
     RB_CUDA_TRY(cudaMemcpyAsync((char *)dst + at, stage, stage_bytes(bytes, at), cudaMemcpyHostToDevice, stream));
-    RB_CUDA_TRY(cudaEventRecord(stage_events[k % STAGES], stream));
+    RB_CUDA_TRY(cudaEventRecord(stage_events[k], stream));
   }
-  RB_CUDA_TRY(cudaStreamSynchronize(stream));
+  if (bytes >= LARGE) RB_CUDA_TRY(cudaStreamSynchronize(stream));
 done:
   return st;
 }
 static rb_status cuda_download(void *dst, const void *src, size_t bytes) {
   rb_status st = RB_OK;
   const size_t count = (bytes + STAGE - 1) / STAGE;
-  if (!stages || bytes < STAGED_LEAST) return copy(dst, src, bytes, cudaMemcpyDeviceToHost);
-  for (size_t k = 0; k < count + STAGES - 1; k++) {
+  const unsigned first = stage_turn;
+  if (!stages) return copy(dst, src, bytes, cudaMemcpyDeviceToHost);
+  stage_turn += (unsigned)(count % STAGES);
+  for (size_t k = 0; k < count + STAGES - 1; k++) { /* a stage is emptied when the others are under way */
     if (k < count) {
-      RB_CUDA_TRY(cudaMemcpyAsync(stages + k % STAGES * STAGE, (const char *)src + k * STAGE, stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
-      RB_CUDA_TRY(cudaEventRecord(stage_events[k % STAGES], stream));
+      const unsigned s = (unsigned)(first + k) % STAGES;
+      RB_CUDA_TRY(cudaMemcpyAsync(stages + (size_t)s * STAGE, (const char *)src + k * STAGE, stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
+      RB_CUDA_TRY(cudaEventRecord(stage_events[s], stream));
     }
-    if (k + 1 < STAGES) continue;
-    const size_t done_with = k + 1 - STAGES;
-    RB_CUDA_TRY(cudaEventSynchronize(stage_events[done_with % STAGES]));
-    rb_copy_parallel((char *)dst + done_with * STAGE, stages + done_with % STAGES * STAGE, stage_bytes(bytes, done_with * STAGE));
+    if (k + 1 < STAGES || k + 1 - STAGES >= count) continue;
+    const size_t full = k + 1 - STAGES;
+    const unsigned s = (unsigned)(first + full) % STAGES;
+    RB_CUDA_TRY(cudaEventSynchronize(stage_events[s]));
+    copy_on_host((char *)dst + full * STAGE, stages + (size_t)s * STAGE, stage_bytes(bytes, full * STAGE));
   }
 done:
   return st;

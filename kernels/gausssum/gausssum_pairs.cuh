@@ -79,22 +79,26 @@ struct hamiltonian_flow {
 };
 
 /* (sum G {(p_i.p_j) (b_ij - s d (d.b_ij)) - d (alpha_i.p_j + alpha_j.p_i)}, sum G {alpha_j + s (d.b_ij) p_j}).
- * In: q, p, alpha, beta. */
+ * In: q, p, alpha, beta. With u = alpha_j + s (d.b_ij) p_j the factor of -d is alpha_i.p_j + p_i.u, the same for both points. */
 template <int D>
 struct backward_products {
   enum { IN = 4 * D, OUT = 2 * D };
   struct terms {
-    float d[D], e[D], g, gp, gw, gd;
+    float d[D], e[D], u[D], g, gp, gw, de;
   };
   static __device__ __forceinline__ terms of(kernel_width k, const float (&a)[IN], const float (&b)[IN]) {
     terms t;
     t.g = gauss<D>(k, a, b, t.d);
 #pragma unroll
     for (int c = 0; c < D; c++) t.e[c] = a[3 * D + c] - b[3 * D + c];
-    float de = k.s * product<D>(t.d, t.e), pp = product<D>(a + D, b + D), w = fmaf(pp, de, 0.0f);
+    t.de = k.s * product<D>(t.d, t.e);
+    t.gp = t.g * product<D>(a + D, b + D);
 #pragma unroll
-    for (int c = 0; c < D; c++) w = fmaf(a[2 * D + c], b[D + c], w), w = fmaf(b[2 * D + c], a[D + c], w);
-    t.gp = t.g * pp, t.gw = t.g * w, t.gd = t.g * de;
+    for (int c = 0; c < D; c++) t.u[c] = fmaf(t.de, b[D + c], b[2 * D + c]);
+    float w = product<D>(a + 2 * D, b + D);
+#pragma unroll
+    for (int c = 0; c < D; c++) w = fmaf(a[D + c], t.u[c], w);
+    t.gw = t.g * w;
     return t;
   }
   static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
@@ -102,7 +106,7 @@ struct backward_products {
 #pragma unroll
     for (int c = 0; c < D; c++) {
       sum[c] = fmaf(t.gp, t.e[c], sum[c]), sum[c] = fmaf(-t.gw, t.d[c], sum[c]);
-      sum[D + c] = fmaf(t.g, b[2 * D + c], sum[D + c]), sum[D + c] = fmaf(t.gd, b[D + c], sum[D + c]);
+      sum[D + c] = fmaf(t.g, t.u[c], sum[D + c]);
     }
   }
   static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
@@ -111,8 +115,8 @@ struct backward_products {
     for (int c = 0; c < D; c++) {
       const float force = fmaf(t.gp, t.e[c], -t.gw * t.d[c]);
       sum[c] += force, other[c] -= force;
-      sum[D + c] = fmaf(t.g, b[2 * D + c], sum[D + c]), sum[D + c] = fmaf(t.gd, b[D + c], sum[D + c]);
-      other[D + c] = fmaf(t.g, a[2 * D + c], other[D + c]), other[D + c] = fmaf(t.gd, a[D + c], other[D + c]);
+      sum[D + c] = fmaf(t.g, t.u[c], sum[D + c]);
+      other[D + c] = fmaf(t.g, fmaf(t.de, a[D + c], a[2 * D + c]), other[D + c]);
     }
   }
 };

@@ -1,6 +1,6 @@
 /* `rows` of cuda/tiled: sums over some thousand points, and whole flows of them in one launch.
  *
- * A warp holds ROWS points in registers and its lanes walk over the others; a block's 12 warps split the points among them, so that some
+ * A warp holds ROWS points in registers and its lanes walk over the others; a block's 8 to 12 warps split the points among them, so that some
  * thousand points fill the GPU. Sums of a lane, then of a warp by halving (each exchange moves half of what is left), then of the warps
  * in their order.
  *
@@ -14,7 +14,12 @@
 #include "kernels/cuda/together.cuh"
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
-enum { WARP = 32, ROWS = 7, ROWS_THREADS = 384, ROWS_WARPS = ROWS_THREADS / WARP };
+enum { WARP = 32, ROWS = 7 };
+/* Warps that a block has at most: two or three for each of a multiprocessor's four parts, whose registers must hold ROWS rows of each. */
+template <class OP>
+struct crew {
+  enum { WARPS = OP::IN > 8 ? 8 : 12, THREADS = WARPS * WARP };
+};
 enum { LOOKS = 1 << 27 }; /* a minute of looking and more */
 
 /* Sums over the warp of COUNT values a lane. Every exchange keeps the half of the values that the lane's next bit names; what is
@@ -63,20 +68,24 @@ struct row_sums {
 };
 /* Sum o of the block's row r, the warps' parts added in their order. */
 template <class OP>
-static __device__ __forceinline__ float total_of(const float (*part)[row_sums<OP>::ROOM], int groups, int r, int o) {
-  float total = 0;
-  for (int s = 0; s < ROWS_WARPS / groups; s++) total += part[s * groups + r / ROWS][r % ROWS * OP::OUT + o];
+static __device__ __forceinline__ float total_of(const float (*part)[row_sums<OP>::ROOM], int groups, int splits, int r, int o) {
+  const int value = r % ROWS * OP::OUT + o;
+  float of[crew<OP>::WARPS], total = 0; /* all are on their way before the first is needed */
+#pragma unroll
+  for (int s = 0; s < crew<OP>::WARPS; s++) of[s] = part[min(s, splits - 1) * groups + r / ROWS][value];
+#pragma unroll
+  for (int s = 0; s < crew<OP>::WARPS; s++) total += s < splits ? of[s] : 0;
   return total;
 }
 
-/* Rows blockIdx.x * groups * ROWS ..; warp w: rows of group w % groups, columns of split w / groups. The next column is on its way
+/* Rows blockIdx.x * groups * ROWS ..; warp w of groups * splits: rows of group w % groups, columns of split w / groups. The next column is on its way
  * while one is worked on, where registers suffice for it. */
 template <int D, class OP>
-static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int groups, int rows_n, point_arrays row_points, int n, point_arrays points,
+static __global__ void __launch_bounds__(crew<OP>::THREADS) rows(kernel_width k, int groups, int splits, int rows_n, point_arrays row_points, int n, point_arrays points,
                                                            row_end end) {
   enum { AHEAD = OP::IN <= 6 };
-  __shared__ float part[ROWS_WARPS][row_sums<OP>::ROOM];
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, splits = ROWS_WARPS / groups;
+  __shared__ float part[crew<OP>::WARPS][row_sums<OP>::ROOM];
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups;
   const int first = (blockIdx.x * groups + group) * ROWS;
   int c = split * WARP + lane;
   float a[ROWS][OP::IN], b[OP::IN], ahead[OP::IN];
@@ -98,21 +107,22 @@ static __global__ void __launch_bounds__(ROWS_THREADS) rows(kernel_width k, int 
   }
   halving<row_sums<OP>::ROOM, WARP / 2>::run(&sum.of_row[0][0], lane, 0, part[warp]);
   __syncthreads();
-  for (int v = threadIdx.x; v < groups * row_sums<OP>::VALUES; v += ROWS_THREADS) {
+  for (int v = threadIdx.x; v < groups * row_sums<OP>::VALUES; v += blockDim.x) {
     const int r = v / OP::OUT, row = blockIdx.x * groups * ROWS + r;
-    const float total = total_of<OP>(part, groups, r, v % OP::OUT);
+    const float total = total_of<OP>(part, groups, splits, r, v % OP::OUT);
     if (row < rows_n) finish_row<D>(end, rows_n, row, v % OP::OUT, total);
   }
 }
 
-/* Groups a block: what a multiprocessor's share takes, a block's start and end counting as some 40 thousand pairs. */
+/* Groups a block: what a multiprocessor's share takes, a block's start and end counting as some 40 thousand pairs; most of its warps have work. */
+template <class OP>
 static int groups_for(int rows_n, int64_t n, int processors) {
-  static const int choice[] = {1, 2, 3, 4, 6, 12};
+  enum { WARPS = crew<OP>::WARPS };
   int best = 1;
   int64_t least = INT64_MAX;
-  for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
-    const int64_t blocks = rb_blocks(rows_n, ROWS * choice[i]), share = (blocks + processors - 1) / processors * (choice[i] * ROWS * n + 40000);
-    if (share < least) least = share, best = choice[i];
+  for (int groups = 1; groups <= WARPS; groups++) {
+    const int64_t blocks = rb_blocks(rows_n, ROWS * groups), share = (blocks + processors - 1) / processors * (groups * ROWS * n + 40000);
+    if (WARPS / groups * groups >= 8 && share < least) least = share, best = groups;
   }
   return best;
 }
@@ -120,8 +130,8 @@ static int groups_for(int rows_n, int64_t n, int processors) {
 template <int D, class OP>
 static rb_status launch_rows(int processors, kernel_width k, int rows_n, point_arrays row_points, int n, point_arrays points, row_end end) {
   rb_status st = RB_OK;
-  const int groups = groups_for(rows_n, n, processors);
-  RB_LAUNCH((rows<D, OP>), rb_blocks(rows_n, ROWS * groups), ROWS_THREADS, 0, k, groups, rows_n, row_points, n, points, end);
+  const int groups = groups_for<OP>(rows_n, n, processors), splits = crew<OP>::WARPS / groups;
+  RB_LAUNCH((rows<D, OP>), rb_blocks(rows_n, ROWS * groups), groups * splits * WARP, 0, k, groups, splits, rows_n, row_points, n, points, end);
 done:
   return st;
 }
@@ -166,114 +176,136 @@ struct journey {
   unsigned *made;      /* steps that earlier launches made: parcels of theirs are told from this one's */
 };
 static size_t parcels_bytes(int64_t n) { return 4 * (size_t)n * sizeof(parcel) + sizeof(unsigned); }
+/* Points of a vector in shared memory: whole warps of them. */
+static __host__ __device__ __forceinline__ int columns_room(int n) { return (n + WARP - 1) / WARP * WARP; }
+template <int D, class OP>
+static size_t columns_bytes(int n) { return OP::IN / D * (size_t)columns_room(n) * sizeof(parcel); }
 
-/* Vector m of column c, as it stands when looked at; at the first step from the arrays that the flow begins with. */
-template <int D, int STANDING>
-static __device__ __forceinline__ parcel look_at(const journey &j, int n, int step, unsigned made, int m, int c) {
-  parcel p = {{0, 0, 0}, made};
-  if (step > 0) return look(j.parcels + (step % 2 * 2 + m) * n + c);
+/* Vector m of point c from arrays [D][n]. */
+template <int D>
+static __device__ __forceinline__ parcel point_of(const float *array, int n, int c, unsigned step) {
+  parcel p = {{0, 0, 0}, step};
 #pragma unroll
-  for (int v = 0; v < D; v++) p.value[v] = (m == 0 ? j.start.array[STANDING / D] : j.start.array[STANDING / D + 1])[v * n + c];
+  for (int v = 0; v < D; v++) p.value[v] = array[v * n + c];
   return p;
-}
-/* Looks until it is there. What never comes, because something has written over it, ends the kernel with an error instead of hanging it. */
-static __device__ __forceinline__ parcel receive(const journey &j, int n, int step, unsigned made, int m, int c, parcel p) {
-  for (unsigned looks = 0; p.step != made + step; looks++) {
-    if (looks >= LOOKS) __trap();
-    p = look(j.parcels + (step % 2 * 2 + m) * n + c);
-  }
-  return p;
-}
-/* The warps of a team, `threads` threads, meet. */
-static __device__ __forceinline__ void team_meets(int team, int threads) {
-  __syncwarp();
-  if (threads > WARP) asm volatile("barrier.sync %0, %1;" ::"r"(team + 1), "r"(threads) : "memory");
 }
 
-/* The same rows, columns and order of sums as `rows`, step after step. A block's own points stay in shared memory. The warps of one split are a
- * team: each fetches one vector of the columns for all of them (a warp alone both), the next while they work on the one before.
+/* Two vectors of all points from arrays [D][n] into a block's shared memory. This and `arrive` are no part of the flow's own code, so that what
+ * they need takes no registers from its loop. */
+template <int D>
+static __device__ __noinline__ void stand(parcel *columns, int room, int n, const float *first, const float *second) {
+  for (int i = threadIdx.x; i < 2 * n; i += blockDim.x) {
+    const int c = i < n ? i : i - n;
+    columns[i < n ? c : room + c] = point_of<D>(i < n ? first : second, n, c, 0);
+  }
+}
+/* The same from their parcels, BATCH looks of a thread under way at a time. What never comes, because something has written over it, ends the
+ * kernel with an error instead of hanging it. */
+static __device__ __noinline__ void arrive(parcel *columns, int room, int n, const parcel *from, unsigned step) {
+  enum { BATCH = 10 };
+  for (int i = threadIdx.x; i < 2 * n; i += BATCH * blockDim.x) {
+    parcel p[BATCH];
+#pragma unroll
+    for (int b = 0; b < BATCH; b++)
+      if (i + b * blockDim.x < 2 * n) p[b] = look(from + i + b * blockDim.x);
+#pragma unroll
+    for (int b = 0; b < BATCH; b++) {
+      const int at = i + b * blockDim.x;
+      if (at >= 2 * n) break;
+      for (unsigned looks = 0; p[b].step != step; looks++) {
+        if (looks >= LOOKS) __trap();
+        p[b] = look(from + at);
+      }
+      columns[at < n ? at : at - n + room] = p[b];
+    }
+  }
+}
+
+/* The same rows, columns and order of sums as `rows`, step after step. A block's own points stay in shared memory, and all points of a step are
+ * brought there before it begins: q and p that stand already while other blocks still work, parcels as they come.
  * Parcels are used again every second step: a block sends those of step s + 2 when it has all of step s + 1, which others send after
  * their last look at step s. */
 template <int D, class OP>
-static __global__ void __launch_bounds__(ROWS_THREADS) whole_flow(kernel_width k, int groups, int n, journey j) {
-  enum { STANDING = OP::IN - 2 * D, BACK = STANDING > 0 };
-  __shared__ float part[ROWS_WARPS][row_sums<OP>::ROOM], own[ROWS_WARPS * ROWS][2][D];
-  __shared__ parcel stage[ROWS_WARPS][2][2][WARP]; /* by split, turn, vector */
-  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, stride = ROWS_WARPS / groups * WARP;
-  const int first = blockIdx.x * groups * ROWS;
+static __global__ void __launch_bounds__(crew<OP>::THREADS) whole_flow(kernel_width k, int groups, int splits, int n, journey j) {
+  enum { STANDING = OP::IN - 2 * D, BACK = STANDING > 0, VECTORS = OP::IN / D, FINISHED = WARP / OP::OUT };
+  extern __shared__ parcel columns[]; /* [VECTORS][room], zeros beyond n */
+  __shared__ float part[crew<OP>::WARPS][row_sums<OP>::ROOM], own[crew<OP>::WARPS * ROWS][2][D];
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, group = warp % groups, split = warp / groups, stride = splits * WARP;
+  const int first = blockIdx.x * groups * ROWS, room = columns_room(n), moving = STANDING / D * room;
   const unsigned made = *j.made;
-  for (int r = threadIdx.x; r < groups * ROWS; r += ROWS_THREADS)
+  for (int r = threadIdx.x; r < groups * ROWS; r += blockDim.x)
 #pragma unroll
     for (int v = STANDING; v < OP::IN; v++)
       own[r][(v - STANDING) / D][(v - STANDING) % D] = first + r < n ? j.start.array[v / D][v % D * n + first + r] : 0;
+  for (int i = threadIdx.x; i < VECTORS * (room - n); i += blockDim.x) columns[i / (room - n) * room + n + i % (room - n)] = parcel();
   for (int step = 0; step < j.steps; step++) {
-    int c = split * WARP + lane, turn = 0;
+    if (BACK) stand<D>(columns, room, n, j.start.array[0] + step * j.stride, j.start.array[1] + step * j.stride);
+    if (step == 0)
+      stand<D>(columns + moving, room, n, j.start.array[STANDING / D], j.start.array[STANDING / D + 1]);
+    else
+      arrive(columns + moving, room, n, j.parcels + step % 2 * 2 * n, made + step);
+    __syncthreads(); /* all columns and the block's own points stand */
     float a[ROWS][OP::IN];
     row_sums<OP> sum = {};
-    parcel ahead[2];
-#pragma unroll
-    for (int h = 0; h < 2; h++)
-      if (group + h * groups < 2) ahead[h] = look_at<D, STANDING>(j, n, step, made, group + h * groups, min(c, n - 1));
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
 #pragma unroll
-      for (int v = 0; v < STANDING; v++) {
-        const int row = first + group * ROWS + r;
-        a[r][v] = row < n ? j.start.array[v / D][step * j.stride + v % D * n + row] : 0;
+      for (int v = 0; v < OP::IN; v++) {
+        const int row = group * ROWS + r;
+        a[r][v] = v >= STANDING ? own[row][(v - STANDING) / D][(v - STANDING) % D] : first + row < n ? columns[v / D * room + first + row].value[v % D] : 0;
       }
-    __syncthreads(); /* the block's own points stand */
-#pragma unroll
-    for (int r = 0; r < ROWS; r++)
-#pragma unroll
-      for (int v = STANDING; v < OP::IN; v++) a[r][v] = own[group * ROWS + r][(v - STANDING) / D][(v - STANDING) % D];
 #pragma unroll 1
-    while (c - lane < n) {
+    for (int c = split * WARP + lane; c < room; c += stride) {
       float b[OP::IN];
 #pragma unroll
-      for (int v = 0; v < STANDING; v++) b[v] = c < n ? j.start.array[v / D][step * j.stride + v % D * n + c] : 0;
+      for (int m = 0; m < VECTORS; m++) {
+        const parcel p = columns[m * room + c];
 #pragma unroll
-      for (int h = 0; h < 2; h++)
-        if (group + h * groups < 2) {
-          stage[split][turn][group + h * groups][lane] = receive(j, n, step, made, group + h * groups, min(c, n - 1), ahead[h]);
-        }
-      team_meets(split, groups * WARP);
-#pragma unroll
-      for (int m = 0; m < 2; m++) {
-        const parcel p = stage[split][turn][m][lane];
-#pragma unroll
-        for (int v = 0; v < D; v++) b[STANDING + m * D + v] = c < n ? p.value[v] : 0;
+        for (int v = 0; v < D; v++) b[m * D + v] = p.value[v];
       }
-      c += stride, turn ^= 1;
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        if (c - lane < n && group + h * groups < 2) ahead[h] = look_at<D, STANDING>(j, n, step, made, group + h * groups, min(c, n - 1));
 #pragma unroll
       for (int r = 0; r < ROWS; r++) OP::one(k, a[r], b, sum.of_row[r]);
     }
     halving<row_sums<OP>::ROOM, WARP / 2>::run(&sum.of_row[0][0], lane, 0, part[warp]);
     __syncthreads();
-    for (int v = threadIdx.x; v < groups * ROWS * 2; v += ROWS_THREADS) {
-      const int r = v / 2, m = v % 2, row = first + r;
-      const bool of_first = BACK ? m == 0 : m == 1; /* alpha and p change by the first sums, beta and q by the second */
-      parcel p = {{0, 0, 0}, made + step + 1};
-#pragma unroll
-      for (int d = 0; d < D; d++) {
-        const float total = total_of<OP>(part, groups, r, of_first ? d : D + d), rate = of_first ? j.scale * total : total;
-        if (!of_first && step == 0 && j.first_second && row < n) j.first_second[d * n + row] = rate;
-        p.value[d] = own[r][m][d] = fmaf(of_first ? j.dt_first : j.dt_second, rate, own[r][m][d]);
-      }
+    /* a lane a sum; the lane of a vector's first sum sends the parcel */
+    for (int base = warp * FINISHED; base < groups * ROWS; base += groups * splits * FINISHED) {
+      const int r = base + lane / OP::OUT, o = lane % OP::OUT, d = o % D, row = first + r;
+      const bool mine = lane < FINISHED * OP::OUT && r < groups * ROWS, of_first = o < D; /* alpha and p change by the first sums, beta and q by the second */
+      const int m = of_first == BACK ? 0 : 1;
+      const float total = mine ? total_of<OP>(part, groups, splits, r, o) : 0, rate = of_first ? j.scale * total : total;
+      const float now = fmaf(of_first ? j.dt_first : j.dt_second, rate, mine ? own[r][m][d] : 0);
+      const parcel p = {{now, __shfl_down_sync(~0u, now, 1), D > 2 ? __shfl_down_sync(~0u, now, 2) : 0}, made + step + 1};
+      if (!mine) continue;
+      own[r][m][d] = now;
       if (row >= n) continue;
-      if (step + 1 < j.steps) send(j.parcels + ((step + 1) % 2 * 2 + m) * n + row, p);
-      if (!BACK || step + 1 == j.steps)
-#pragma unroll
-        for (int d = 0; d < D; d++) (m == 0 ? j.to_first : j.to_second)[(BACK ? 0 : step * j.stride) + d * n + row] = p.value[d];
+      if (d == 0 && step + 1 < j.steps) send(j.parcels + ((step + 1) % 2 * 2 + m) * n + row, p);
+      if (!of_first && step == 0 && j.first_second) j.first_second[d * n + row] = rate;
+      if (!BACK || step + 1 == j.steps) (m == 0 ? j.to_first : j.to_second)[(BACK ? 0 : step * j.stride) + d * n + row] = now;
     }
   }
   /* All blocks have read it: the last step needed something of each, and without a second step it means nothing. */
   if (blockIdx.x == 0 && threadIdx.x == 0) *j.made = made + j.steps;
 }
 
-/* Whether all blocks of a flow of n points run at the same time. */
+/* Whether a block's shared memory holds n points and all blocks run at the same time. */
+template <int D, class OP>
+static rb_status one_fits(int device, int n, int processors, int *out) {
+  rb_status st = RB_OK;
+  const int groups = groups_for<OP>(n, n, processors), threads = crew<OP>::WARPS / groups * groups * WARP;
+  int room = 0, blocks = 0;
+  cudaFuncAttributes of;
+  *out = 0;
+  RB_CUDA_TRY(cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  RB_CUDA_TRY(cudaFuncGetAttributes(&of, whole_flow<D, OP>));
+  room -= (int)of.sharedSizeBytes;
+  if (room < 0 || columns_bytes<D, OP>(n) > (size_t)room || rb_blocks(n, ROWS * groups) > (unsigned)processors) return st;
+  RB_CUDA_TRY(cudaFuncSetAttribute(whole_flow<D, OP>, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, whole_flow<D, OP>, threads, columns_bytes<D, OP>(n)));
+  *out = blocks > 0;
+done:
+  return st;
+}
 template <int D>
 static rb_status flow_fits(int n, int processors, int *out) {
   rb_status st = RB_OK;
@@ -282,9 +314,9 @@ static rb_status flow_fits(int n, int processors, int *out) {
   if (!PARCELS_WORK) return st;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device));
-  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&there, whole_flow<D, hamiltonian_flow<D> >, ROWS_THREADS, 0));
-  RB_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&back, whole_flow<D, backward_products<D> >, ROWS_THREADS, 0));
-  *out = cooperates && there > 0 && back > 0 && rb_blocks(n, ROWS * groups_for(n, n, processors)) <= (unsigned)processors;
+  RB_TRY((one_fits<D, hamiltonian_flow<D> >(device, n, processors, &there)));
+  RB_TRY((one_fits<D, backward_products<D> >(device, n, processors, &back)));
+  *out = cooperates && there && back;
 done:
   return st;
 }
@@ -292,8 +324,8 @@ done:
 template <int D, class OP>
 static rb_status launch_flow(int processors, kernel_width k, int n, journey j) {
   rb_status st = RB_OK;
-  const int groups = groups_for(n, n, processors);
-  RB_LAUNCH_TOGETHER((whole_flow<D, OP>), rb_blocks(n, ROWS * groups), ROWS_THREADS, k, groups, n, j);
+  const int groups = groups_for<OP>(n, n, processors), splits = crew<OP>::WARPS / groups;
+  RB_LAUNCH_TOGETHER((whole_flow<D, OP>), rb_blocks(n, ROWS * groups), groups * splits * WARP, (columns_bytes<D, OP>(n)), k, groups, splits, n, j);
 done:
   return st;
 }
