@@ -10,26 +10,26 @@
 
 #include <stdlib.h>
 
-enum { SPLIT_COLUMNS = 6000, END_THREADS = 256 };
+enum { ROWS_END = 3000, END_THREADS = 256 };
 
 typedef struct {
   rb_gausssum_plan head;
   int processors;
   int at_once;    /* a flow of this many points is one launch, else a launch a step */
-  int tile;       /* points of a tile: 256, 512, 1024; 0: `rows` */
+  int tile;       /* points of a tile: 128 to 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
   float *spare;   /* [2][dim][n]: alpha and beta on their way back; or a flow's parcels and what counts its steps */
 } tiled_plan;
 
-/* Points that a thread of `tiles` holds: what its registers allow. */
-template <class OP>
+/* Points that a thread of `tiles` holds: what its registers allow, and what leaves a warp. */
+template <class OP, int TILE>
 struct held {
   enum { POINTS = 4 };
 };
-template <int D>
-struct held<vector_sum<D> > {
-  enum { POINTS = 8 };
+template <int D, int TILE>
+struct held<vector_sum<D>, TILE> {
+  enum { POINTS = TILE < 256 ? 4 : 8 };
 };
 
 static rb_status supports(const rb_gausssum_desc *d) {
@@ -42,7 +42,7 @@ static void destroy(rb_gausssum_plan *head) {
   free(p);
 }
 /* Many tiles, so that the last ones to end leave little of the GPU idle; memory grows with n^2 / tile. 0: none, `rows`. */
-static int tile_for(int64_t n) { return n < SPLIT_COLUMNS ? 0 : n < 65536 ? 256 : n < 150000 ? 512 : 1024; }
+static int tile_for(int64_t n) { return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 40000 ? 256 : n < 150000 ? 512 : 1024; }
 static size_t points_bytes(const rb_gausssum_desc *d) { return 2 * (size_t)d->dim * (size_t)d->n * sizeof(float); }
 static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
@@ -85,8 +85,8 @@ static __device__ __forceinline__ void pair_of_tiles(int b, int *i, int *j) {
 
 /* partial[from][o][point]: the sum o over the points of tile `from`. */
 template <int D, class OP, int TILE>
-static __global__ void __launch_bounds__(TILE / held<OP>::POINTS) tiles(kernel_width k, int n, point_arrays points, float *__restrict__ partial) {
-  enum { HELD = held<OP>::POINTS, THREADS = TILE / HELD, GROUPS = TILE / WARP };
+static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS) tiles(kernel_width k, int n, point_arrays points, float *__restrict__ partial) {
+  enum { HELD = held<OP, TILE>::POINTS, THREADS = TILE / HELD, GROUPS = TILE / WARP };
   __shared__ float column_sums[OP::OUT][TILE];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   int ti, tj;
@@ -152,7 +152,7 @@ template <int D, class OP, int TILE>
 static rb_status launch_tiles(const tiled_plan *p, kernel_width k, point_arrays points, row_end end) {
   rb_status st = RB_OK;
   const int n = (int)p->head.desc.n;
-  RB_LAUNCH((tiles<D, OP, TILE>), (unsigned)((int64_t)p->tiles * (p->tiles + 1) / 2), TILE / held<OP>::POINTS, 0, k, n, points, p->partial);
+  RB_LAUNCH((tiles<D, OP, TILE>), (unsigned)((int64_t)p->tiles * (p->tiles + 1) / 2), (TILE / held<OP, TILE>::POINTS), 0, k, n, points, p->partial);
   RB_LAUNCH((add_tiles<D, OP>), dim3(rb_blocks(n, END_THREADS), OP::OUT), END_THREADS, 0, n, p->tiles, p->partial, end);
 done:
   return st;
@@ -165,6 +165,7 @@ static rb_status launch(const tiled_plan *p, double sigma, point_arrays points, 
   const kernel_width k = width_of(sigma);
   switch (p->tile) {
     case 0: return launch_rows<D, OP>(p->processors, k, (int)p->head.desc.n, points, (int)p->head.desc.n, points, end);
+    case 128: return launch_tiles<D, OP, 128>(p, k, points, end);
     case 256: return launch_tiles<D, OP, 256>(p, k, points, end);
     case 512: return launch_tiles<D, OP, 512>(p, k, points, end);
     default: return launch_tiles<D, OP, 1024>(p, k, points, end);

@@ -64,7 +64,11 @@ template <int D>
 struct hamiltonian_flow {
   enum { IN = 2 * D, OUT = 2 * D };
   static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
-    float d[D], g = gauss<D>(k, a, b, d), gp = g * product<D>(a + D, b + D);
+    float d[D], g = gauss<D>(k, a, b, d);
+    one_from(k, a, b, d, g, sum);
+  }
+  static __device__ __forceinline__ void one_from(kernel_width, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g, float (&sum)[OUT]) {
+    const float gp = g * product<D>(a + D, b + D);
 #pragma unroll
     for (int c = 0; c < D; c++) sum[c] = fmaf(gp, d[c], sum[c]), sum[D + c] = fmaf(g, b[D + c], sum[D + c]);
   }
@@ -87,8 +91,14 @@ struct backward_products {
     float d[D], e[D], u[D], g, gp, gw, de;
   };
   static __device__ __forceinline__ terms of(kernel_width k, const float (&a)[IN], const float (&b)[IN]) {
+    float d[D], g = gauss<D>(k, a, b, d);
+    return from(k, a, b, d, g);
+  }
+  static __device__ __forceinline__ terms from(kernel_width k, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g) {
     terms t;
-    t.g = gauss<D>(k, a, b, t.d);
+    t.g = g;
+#pragma unroll
+    for (int c = 0; c < D; c++) t.d[c] = d[c];
 #pragma unroll
     for (int c = 0; c < D; c++) t.e[c] = a[3 * D + c] - b[3 * D + c];
     t.de = k.s * product<D>(t.d, t.e);
@@ -101,8 +111,11 @@ struct backward_products {
     t.gw = t.g * w;
     return t;
   }
-  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
-    const terms t = of(k, a, b);
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) { add(of(k, a, b), sum); }
+  static __device__ __forceinline__ void one_from(kernel_width k, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g, float (&sum)[OUT]) {
+    add(from(k, a, b, d, g), sum);
+  }
+  static __device__ __forceinline__ void add(const terms &t, float (&sum)[OUT]) {
 #pragma unroll
     for (int c = 0; c < D; c++) {
       sum[c] = fmaf(t.gp, t.e[c], sum[c]), sum[c] = fmaf(-t.gw, t.d[c], sum[c]);

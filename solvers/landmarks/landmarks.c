@@ -81,7 +81,7 @@ static rb_status create_optimiser(rb_landmarks *s) {
   RB_TRY(rb_krylov_options("-tao_lmvm_mat_lmvm_scale_type scalar "      /* PETSc's default scaling reaches for a host array */
                            "-tao_lmvm_mat_lmvm_hist_size 10")); /* 5, as VNL's, ends at 0.0630 mm on the authors' pair, 10 at 0.0616, 20 at 0.0604 */
   RB_TRY(rb_krylov_options(s->options.petsc));
-  RB_TRY(rb_vec_create(s->vectors, s->options.dtype, s->unknowns, &s->momentum));
+  RB_TRY(s->on_host ? rb_host_vec_create(s->unknowns, &s->momentum) : rb_vec_create(s->backend, s->options.dtype, s->unknowns, &s->momentum));
   RB_PETSC(VecDuplicate(s->momentum, &s->best));
   RB_PETSC(VecSet(s->momentum, 0));
   RB_PETSC(VecSet(s->best, 0));
@@ -122,19 +122,22 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
   size_t one = (size_t)s->unknowns * rb_landmarks_value_size(s);
   RB_TRY(rb_variant_available(gausssum));
   RB_TRY(rb_backend_get(gausssum->backend, &s->backend));
-  RB_TRY(rb_backend_get(s->unknowns > HOST_UNKNOWNS ? gausssum->backend : RB_CPU, &s->vectors));
+  s->on_host = gausssum->backend == RB_CUDA && s->unknowns <= HOST_UNKNOWNS && options->dtype == RB_F32;
   RB_TRY(rb_gausssum_create(gausssum, &d, &s->sums));
   RB_TRY(rb_field_create(rb_field_variant(gausssum->backend), &f, &s->field));
   RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->q));
   RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->p));
-  void **arrays[] = {&s->target, &s->hq, &s->hp, &s->hp0, &s->alpha, &s->beta};
+  void **arrays[] = {&s->target, &s->hq, &s->alpha, &s->beta};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) RB_TRY(rb_alloc(s->backend, one, arrays[i]));
-  RB_TRY(rb_alloc(s->backend, rb_landmarks_sums_offset(s) + 2 * sizeof(double), &s->gradient));
-  s->sums_kept = (double *)((char *)s->gradient + rb_landmarks_sums_offset(s));
-  s->fetched = malloc(rb_landmarks_sums_offset(s) + 2 * sizeof(double));
-  RB_CHECK(s->fetched, RB_ENOMEM, "host memory");
-  RB_TRY(rb_landmarks_upload(s, s->backend, template_points, s->unknowns, s->q));
-  RB_TRY(rb_landmarks_upload(s, s->backend, target, s->unknowns, s->target));
+  const size_t stride = rb_landmarks_stride(s), bytes = 3 * stride + 2 * sizeof(double);
+  RB_TRY(rb_alloc(s->backend, bytes, (void **)&s->answer));
+  s->beta0 = s->answer, s->hp0 = s->answer + stride, s->miss = s->answer + 2 * stride, s->sums_kept = (double *)(s->answer + 3 * stride);
+  RB_TRY(s->backend->fill(s->answer, 0, bytes)); /* what lies between the arrays is sent, too */
+  RB_TRY(s->backend->fill(s->beta, 0, one));
+  s->fetched = malloc(bytes), s->narrow = malloc((size_t)s->unknowns * sizeof *s->narrow);
+  RB_CHECK(s->fetched && s->narrow, RB_ENOMEM, "host memory");
+  RB_TRY(rb_landmarks_upload(s, template_points, s->unknowns, s->q));
+  RB_TRY(rb_landmarks_upload(s, target, s->unknowns, s->target));
   RB_TRY(create_optimiser(s));
   *out = s;
   s = NULL;
@@ -157,8 +160,8 @@ void rb_landmarks_destroy(rb_landmarks *s) {
   rb_gausssum_destroy(s->sums);
   rb_field_destroy(s->field);
   if (s->recording) s->backend->drop(s->recording);
-  free(s->fetched);
-  void *arrays[] = {s->q, s->p, s->target, s->hq, s->hp, s->hp0, s->alpha, s->beta, s->gradient};
+  free(s->fetched), free(s->narrow);
+  void *arrays[] = {s->q, s->p, s->target, s->hq, s->alpha, s->beta, s->answer};
   for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
   free(s);
 }
@@ -168,15 +171,19 @@ static rb_status start(rb_landmarks *s) {
   rb_status st = RB_OK;
   double value, kinetic, still;
   const double share = 1.0 / s->options.steps;
-  if (s->vectors == s->backend) {
-    RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, (void *)s->q, 0, rb_vec_data(s->momentum)));
-  } else {
-    RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, (void *)s->q, 0, s->gradient));
-    RB_TRY(s->backend->download(rb_vec_data(s->momentum), s->gradient, (size_t)s->unknowns * rb_landmarks_value_size(s)));
-  }
+  RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, (void *)s->q, 0, s->miss));
+  if (s->on_host) {
+    double *p0 = malloc((size_t)s->unknowns * sizeof *p0);
+    RB_CHECK(p0, RB_ENOMEM, "host memory");
+    st = rb_landmarks_download(s, s->miss, s->unknowns, p0);
+    if (st == RB_OK) st = rb_landmarks_set(s, p0, s->momentum);
+    free(p0);
+    RB_TRY(st);
+  } else
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, NULL, 0, rb_vec_data(s->momentum)));
   RB_TRY(rb_landmarks_objective(s, s->momentum, &value, &kinetic, NULL));
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, (void *)s->q, -1, s->target, 0, s->alpha));
-  RB_TRY(rb_field_dot(s->field, s->unknowns, s->alpha, s->alpha, &still));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, (void *)s->q, -1, s->target, 0, s->miss));
+  RB_TRY(rb_field_dot(s->field, s->unknowns, s->miss, s->miss, &still));
   if (!(value < s->options.lambda * still)) RB_PETSC(VecSet(s->momentum, 0));
 done:
   return st;
@@ -217,9 +224,9 @@ rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double 
   double kinetic;
   Vec g = NULL;
   RB_PETSC(VecDuplicate(s->best, &g));
-  RB_TRY(rb_landmarks_upload(s, s->vectors, momentum, s->unknowns, rb_vec_data(s->best)));
+  RB_TRY(rb_landmarks_set(s, momentum, s->best));
   RB_TRY(rb_landmarks_objective(s, s->best, value, &kinetic, gradient ? g : NULL));
-  if (gradient) RB_TRY(rb_landmarks_download(s, s->vectors, rb_vec_read(g), s->unknowns, gradient));
+  if (gradient) RB_TRY(rb_landmarks_get(s, g, gradient));
 done:
   if (g) VecDestroy(&g);
   return st;

@@ -6,33 +6,53 @@
 #include <string.h>
 
 size_t rb_landmarks_value_size(const rb_landmarks *s) { return rb_dtype_size(s->options.dtype); }
-size_t rb_landmarks_sums_offset(const rb_landmarks *s) { return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256; }
+size_t rb_landmarks_stride(const rb_landmarks *s) { return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256; }
 static void *at(const rb_landmarks *s, char *history, int t) { return history + (size_t)t * (size_t)s->unknowns * rb_landmarks_value_size(s); }
 
 /* ---- between host doubles and the backend's type -------------------------------------------------------- */
 
-rb_status rb_landmarks_upload(const rb_landmarks *s, const rb_backend *b, const double *host, int64_t count, void *to) {
+rb_status rb_landmarks_upload(const rb_landmarks *s, const double *host, int64_t count, void *to) {
   rb_status st = RB_OK;
   float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return b->upload(to, host, (size_t)count * sizeof *host);
+  if (s->options.dtype == RB_F64) return s->backend->upload(to, host, (size_t)count * sizeof *host);
   narrow = malloc((size_t)count * sizeof *narrow);
   RB_CHECK(narrow, RB_ENOMEM, "host memory");
   for (int64_t i = 0; i < count; i++) narrow[i] = (float)host[i];
-  RB_TRY(b->upload(to, narrow, (size_t)count * sizeof *narrow));
+  RB_TRY(s->backend->upload(to, narrow, (size_t)count * sizeof *narrow));
 done:
   free(narrow);
   return st;
 }
-rb_status rb_landmarks_download(const rb_landmarks *s, const rb_backend *b, const void *from, int64_t count, double *host) {
+rb_status rb_landmarks_download(const rb_landmarks *s, const void *from, int64_t count, double *host) {
   rb_status st = RB_OK;
   float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return b->download(host, from, (size_t)count * sizeof *host);
+  if (s->options.dtype == RB_F64) return s->backend->download(host, from, (size_t)count * sizeof *host);
   narrow = malloc((size_t)count * sizeof *narrow);
   RB_CHECK(narrow, RB_ENOMEM, "host memory");
-  RB_TRY(b->download(narrow, from, (size_t)count * sizeof *narrow));
+  RB_TRY(s->backend->download(narrow, from, (size_t)count * sizeof *narrow));
   for (int64_t i = 0; i < count; i++) host[i] = (double)narrow[i];
 done:
   free(narrow);
+  return st;
+}
+rb_status rb_landmarks_set(const rb_landmarks *s, const double *host, Vec to) {
+  rb_status st = RB_OK;
+  PetscScalar *values;
+  if (!s->on_host) return rb_landmarks_upload(s, host, s->unknowns, rb_vec_data(to));
+  RB_PETSC(VecGetArrayWrite(to, &values));
+  memcpy(values, host, (size_t)s->unknowns * sizeof *values);
+  RB_PETSC(VecRestoreArrayWrite(to, &values));
+done:
+  return st;
+}
+rb_status rb_landmarks_get(const rb_landmarks *s, Vec from, double *host) {
+  rb_status st = RB_OK;
+  const PetscScalar *values;
+  if (!s->on_host) return rb_landmarks_download(s, rb_vec_read(from), s->unknowns, host);
+  RB_PETSC(VecGetArrayRead(from, &values));
+  memcpy(host, values, (size_t)s->unknowns * sizeof *values);
+  RB_PETSC(VecRestoreArrayRead(from, &values));
+done:
   return st;
 }
 
@@ -43,7 +63,7 @@ static rb_status shoot(rb_landmarks *s) {
   rb_status st = RB_OK;
   if (rb_gausssum_shoots(s->sums)) return rb_gausssum_shoot(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->hp0);
   for (int t = 0; t + 1 < s->options.steps; t++) {
-    void *hp = t == 0 ? s->hp0 : s->hp;
+    void *hp = t == 0 ? s->hp0 : s->beta;
     RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
@@ -52,33 +72,31 @@ done:
   return st;
 }
 
-/* alpha, beta: derivatives of the loss by q, p at a time point, from the last to the first. */
+/* The misfit's derivative by p(0), over 2 lambda, to beta0: from alpha = q(1) - target and beta = 0 at the end, backwards through the steps. */
 static rb_status propagate_back(rb_landmarks *s) {
   rb_status st = RB_OK;
-  const void *beta = s->beta;
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 0, NULL, 0, NULL, 2 * s->options.lambda, s->alpha));
-  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta));
-  if (rb_gausssum_shoots(s->sums)) {
-    RB_TRY(rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->alpha, s->beta, s->hq, s->hp));
-    beta = s->hp;
-  } else
-    for (int t = s->options.steps - 2; t >= 0; t--) {
-      RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta, s->hq, s->hp));
-      RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
-      RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hp, 0, NULL, 1, s->beta));
-    }
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, beta, 1, s->hp0, 0, s->gradient));
+  if (rb_gausssum_shoots(s->sums)) /* s->beta stays 0 */
+    return rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->miss, s->beta, s->alpha, s->beta0);
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, NULL, 0, s->alpha));
+  RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta0));
+  for (int t = s->options.steps - 2; t >= 0; t--) {
+    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta0, s->hq, s->beta));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->beta, 0, NULL, 1, s->beta0));
+  }
 done:
   return st;
 }
 
-/* Everything between the momentum in p(0) and the sums and the gradient, without waiting for the device. */
+/* Everything between the momentum in p(0) and the answer, without waiting for the device. */
 static rb_status issue(rb_landmarks *s, int with_gradient) {
   rb_status st = RB_OK;
   RB_TRY(shoot(s));
-  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, &s->sums_kept[0]));
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->alpha));
-  RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->alpha, s->alpha, &s->sums_kept[1]));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->miss));
+  if (!s->on_host) {
+    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, &s->sums_kept[0]));
+    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->miss, s->miss, &s->sums_kept[1]));
+  }
   if (with_gradient) RB_TRY(propagate_back(s));
 done:
   return st;
@@ -104,24 +122,45 @@ done:
   return st;
 }
 
+/* The same on the host, for its optimiser: the answer comes in one transfer, sums and gradient are made of it here. */
+static rb_status objective_on_host(rb_landmarks *s, Vec x, double *kinetic, double *misfit, Vec g) {
+  rb_status st = RB_OK;
+  const size_t stride = rb_landmarks_stride(s), skip = g ? 0 : stride;
+  const PetscScalar *p;
+  PetscScalar *to = NULL;
+  const float *beta = (const float *)s->fetched, *hp = (const float *)(s->fetched + stride), *miss = (const float *)(s->fetched + 2 * stride);
+  double energy = 0, square = 0;
+  RB_PETSC(VecGetArrayRead(x, &p));
+  for (int64_t i = 0; i < s->unknowns; i++) s->narrow[i] = (float)p[i];
+  RB_TRY(s->backend->upload(at(s, s->p, 0), s->narrow, (size_t)s->unknowns * sizeof *s->narrow));
+  RB_TRY(evaluate(s, g != NULL));
+  RB_TRY(s->backend->download(s->fetched + skip, s->answer + skip, 3 * stride - skip));
+  for (int64_t i = 0; i < s->unknowns; i++) energy += p[i] * (double)hp[i], square += (double)miss[i] * (double)miss[i];
+  RB_PETSC(VecRestoreArrayRead(x, &p));
+  if (g) {
+    RB_PETSC(VecGetArrayWrite(g, &to));
+    for (int64_t i = 0; i < s->unknowns; i++) to[i] = 2 * s->options.lambda * (double)beta[i] + (double)hp[i];
+    RB_PETSC(VecRestoreArrayWrite(g, &to));
+  }
+  *kinetic = energy, *misfit = square;
+done:
+  return st;
+}
+
 /* At the momentum of x; the gradient goes to g, which may be NULL. */
 rb_status rb_landmarks_objective(rb_landmarks *s, Vec x, double *value, double *kinetic, Vec g) {
   rb_status st = RB_OK;
-  const size_t one = (size_t)s->unknowns * rb_landmarks_value_size(s);
-  if (s->vectors == s->backend)
+  double sums[2];
+  if (s->on_host) {
+    RB_TRY(objective_on_host(s, x, &sums[0], &sums[1], g));
+  } else {
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, NULL, 0, at(s, s->p, 0)));
-  else
-    RB_TRY(s->backend->upload(at(s, s->p, 0), rb_vec_read(x), one));
-  RB_TRY(evaluate(s, g != NULL));
-  const size_t skip = g && s->vectors != s->backend ? 0 : rb_landmarks_sums_offset(s); /* only the sums are asked for */
-  RB_TRY(s->backend->download(s->fetched + skip, (char *)s->gradient + skip, rb_landmarks_sums_offset(s) + 2 * sizeof(double) - skip));
-  const double *sums = (const double *)(s->fetched + rb_landmarks_sums_offset(s));
+    RB_TRY(evaluate(s, g != NULL));
+    RB_TRY(s->backend->download(sums, s->sums_kept, sizeof sums));
+    if (g) RB_TRY(rb_field_combine(s->field, s->unknowns, 2 * s->options.lambda, s->beta0, 1, s->hp0, 0, rb_vec_data(g)));
+  }
   *kinetic = sums[0] / 2;
   *value = *kinetic + s->options.lambda * sums[1];
-  if (g && s->vectors == s->backend)
-    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->gradient, 0, NULL, 0, rb_vec_data(g)));
-  else if (g)
-    memcpy(rb_vec_data(g), s->fetched, one);
 done:
   return st;
 }
@@ -132,8 +171,8 @@ rb_status rb_landmarks_distances(rb_landmarks *s, int t, double *average, double
   double *q = malloc((size_t)s->unknowns * sizeof *q), *target = malloc((size_t)s->unknowns * sizeof *target);
   *average = *greatest = 0;
   RB_CHECK(q && target, RB_ENOMEM, "host memory");
-  RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->q, t), s->unknowns, q));
-  RB_TRY(rb_landmarks_download(s, s->backend, s->target, s->unknowns, target));
+  RB_TRY(rb_landmarks_download(s, at(s, s->q, t), s->unknowns, q));
+  RB_TRY(rb_landmarks_download(s, s->target, s->unknowns, target));
   for (int64_t i = 0; i < s->n; i++) {
     double r2 = 0;
     for (int c = 0; c < s->dim; c++) r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
@@ -147,13 +186,13 @@ done:
 
 /* ---- results -------------------------------------------------------------------------------------------- */
 
-rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return rb_landmarks_download(s, s->vectors, rb_vec_read(s->best), s->unknowns, p0); }
+rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return rb_landmarks_get(s, s->best, p0); }
 
 rb_status rb_landmarks_at(rb_landmarks *s, int t, double *q, double *p) {
   rb_status st = RB_OK;
   RB_CHECK(t >= 0 && t < s->options.steps, RB_EINVAL, "time point %d of %d", t, s->options.steps);
-  if (q) RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->q, t), s->unknowns, q));
-  if (p) RB_TRY(rb_landmarks_download(s, s->backend, at(s, s->p, t), s->unknowns, p));
+  if (q) RB_TRY(rb_landmarks_download(s, at(s, s->q, t), s->unknowns, q));
+  if (p) RB_TRY(rb_landmarks_download(s, at(s, s->p, t), s->unknowns, p));
 done:
   return st;
 }
@@ -161,8 +200,8 @@ done:
 rb_status rb_landmarks_energies(rb_landmarks *s, double *h) {
   rb_status st = RB_OK;
   for (int t = 0; t < s->options.steps; t++) {
-    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, s->hp));
-    RB_TRY(rb_field_dot(s->field, s->unknowns, at(s, s->p, t), s->hp, &h[t]));
+    RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, s->alpha));
+    RB_TRY(rb_field_dot(s->field, s->unknowns, at(s, s->p, t), s->alpha, &h[t]));
     h[t] /= 2;
   }
 done:
@@ -179,12 +218,12 @@ rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x) {
   RB_TRY(rb_field_create(rb_field_variant(s->backend->kind), &f, &field));
   RB_TRY(rb_alloc(s->backend, bytes, &points));
   RB_TRY(rb_alloc(s->backend, bytes, &moved));
-  RB_TRY(rb_landmarks_upload(s, s->backend, x, nx * s->dim, points));
+  RB_TRY(rb_landmarks_upload(s, x, nx * s->dim, points));
   for (int t = 0; t + 1 < s->options.steps; t++) {
     RB_TRY(rb_gausssum_sum(s->sums, s->options.sigma, nx, points, at(s, s->q, t), at(s, s->p, t), moved));
     RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, NULL, 1, points));
   }
-  RB_TRY(rb_landmarks_download(s, s->backend, points, nx * s->dim, x));
+  RB_TRY(rb_landmarks_download(s, points, nx * s->dim, x));
 done:
   rb_release(s->backend, moved);
   rb_release(s->backend, points);
