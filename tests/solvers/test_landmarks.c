@@ -5,6 +5,7 @@
 #include "experiments/runner/landmark_grid.h"
 #include "kernels/base/rng.h"
 #include "solvers/krylov/krylov.h"
+#include "solvers/landmarks/host_vec.h"
 #include "solvers/landmarks/landmarks.h"
 
 #include <math.h>
@@ -164,6 +165,37 @@ static void matches(void **state) {
 }
 
 /* The dense field on a grid is what apply and the momenta's kernel sum say, in mm and in the points' axes. */
+/* The optimiser's vectors on the host do what PETSc's own do, operation by operation, copies and duplicates included. */
+static void host_vectors(void **state) {
+  (void)state;
+  enum { COUNT = 101 }; /* no multiple of what is added side by side */
+  Vec v[2][3];
+  ok(rb_krylov_open());
+  for (int kind = 0; kind < 2; kind++) {
+    if (kind == 0) ok(rb_host_vec_create(COUNT, &v[kind][0]));
+    else assert_int_equal(VecCreateSeq(PETSC_COMM_SELF, COUNT, &v[kind][0]), 0);
+    for (int i = 1; i < 3; i++) assert_int_equal(VecDuplicate(v[kind][0], &v[kind][i]), 0);
+    for (int i = 0; i < 3; i++)
+      for (PetscInt k = 0; k < COUNT; k++) assert_int_equal(VecSetValue(v[kind][i], k, sin(1.0 + k + 7 * i), INSERT_VALUES), 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(VecAssemblyBegin(v[kind][i]) || VecAssemblyEnd(v[kind][i]), 0);
+  }
+  double seen[2][12] = {{0}};
+  for (int kind = 0; kind < 2; kind++) {
+    Vec x = v[kind][0], y = v[kind][1], z = v[kind][2];
+    double *to = seen[kind], several[2], weights[2] = {0.5, -0.25};
+    assert_false(VecDot(x, y, to) || VecTDot(y, z, to + 1) || VecNorm(x, NORM_2, to + 2) || VecNorm(x, NORM_1, to + 3) || VecNorm(x, NORM_INFINITY, to + 4));
+    assert_false(VecAXPY(z, 0.3, x) || VecAYPX(z, -2, y) || VecAXPBY(z, 1.5, 0.7, x) || VecDot(z, z, to + 5));
+    assert_false(VecWAXPY(z, 0.2, x, y) || VecAXPBYPCZ(z, 2, 3, 0.1, x, y) || VecDot(z, x, to + 6));
+    assert_false(VecAXPBYPCZ(z, 2, 3, 0, x, y) || VecScale(z, 0.9) || VecDot(z, y, to + 7));
+    assert_false(VecMAXPY(z, 2, weights, v[kind]) || VecMDot(z, 2, v[kind], several));
+    to[8] = several[0], to[9] = several[1];
+    assert_false(VecCopy(x, z) || VecAXPY(z, -1, x) || VecNorm(z, NORM_2, to + 10) || VecCopy(y, y) || VecSet(x, 0) || VecNorm(x, NORM_2, to + 11));
+    for (int i = 0; i < 3; i++) assert_int_equal(VecDestroy(&v[kind][i]), 0);
+  }
+  for (int i = 0; i < 12; i++) assert_true(fabs(seen[0][i] - seen[1][i]) <= 1e-12 * (1 + fabs(seen[1][i])));
+  assert_true(seen[0][10] == 0 && seen[0][11] == 0);
+}
+
 static void field_on_a_grid(void **state) {
   (void)state;
   const double spacing = 1.1;
@@ -273,7 +305,7 @@ static void point_files(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradient_by_taylor), cmocka_unit_test(flow_conserves), cmocka_unit_test(apply_and_return), cmocka_unit_test(invariances),
-      cmocka_unit_test(matches),            cmocka_unit_test(field_on_a_grid),     cmocka_unit_test(bad_options),    cmocka_unit_test(point_files),
+      cmocka_unit_test(matches),            cmocka_unit_test(host_vectors),      cmocka_unit_test(field_on_a_grid),     cmocka_unit_test(bad_options),    cmocka_unit_test(point_files),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_krylov_close();
