@@ -149,7 +149,7 @@ static double printed_metric(const rb_judged *j, const json_t *c, const char *me
 
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
   const json_t *cases = json_object_get(j->record, "cases");
-  size_t i, judged = 0, failed = 0, in = 0;
+  size_t i, judged = 0, failed = 0, in = 0, stale = 0;
   json_t *c;
   char *end;
   double number = strtod(claim->right, &end), worst = NAN;
@@ -173,6 +173,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
     double ratio = left / right;
     int holds = strcmp(claim->relation, "<=") == 0 ? left <= claim->factor * right : left >= claim->factor * right;
     judged++;
+    stale += rb_case_stale(c) || (other && rb_case_stale(other));
     if (!holds) {
       failed++;
       worst = ratio;
@@ -180,6 +181,10 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
     } else if (!failed) {
       snprintf(reason, size, "%zu of %zu cases, last ratio %.3g", judged, in, ratio);
     }
+  }
+  if (stale) { /* the code is not the one that was measured */
+    const size_t used = strlen(reason);
+    snprintf(reason + used, size - used, "; %zu of %zu STALE", stale, judged);
   }
   if (!judged) return RB_NOT_JUDGED;
   return failed ? RB_FAILS : RB_HOLDS;

@@ -29,7 +29,7 @@ const char *rb_published_value(const rb_judged *j, const json_t *c, const char *
 double rb_printed_unit(const char *printed);
 /* Numeric columns: REPRODUCED within the tolerance, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
-/* reason: why it fails or is not judged, at most `size` bytes. */
+/* reason: why it fails or is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
 
 const char *rb_cell_verdict_name(rb_cell_verdict v);

@@ -103,6 +103,11 @@ static void claims(void **s) {
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], why, sizeof why), RB_HOLDS); /* the first claim but for 128 */
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[4], why, sizeof why), RB_FAILS); /* 8e-4 at 128, 7.2e-4 printed */
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[5], why, sizeof why), RB_HOLDS);
+  assert_null(strstr(why, "STALE"));
+  json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "family", json_string("interp")); /* what a claim rests on may be of other code */
+  json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "source", json_string("other"));
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[0], why, sizeof why), RB_FAILS);
+  assert_non_null(strstr(why, "; 1 of 2 STALE"));
   rb_judged_close(&j);
   json_decref(r);
 }
