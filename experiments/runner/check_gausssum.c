@@ -284,22 +284,27 @@ static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma)
 
 /* Among very many points the oracle works out some rows only. */
 static void rows_of_many(rb_checker *c, int64_t n) {
+  enum { ALL = 5 };
   const rb_gausssum_desc d = {.n = n, .dim = 3, .dtype = RB_F32};
-  const double sigma = 2, terms[2] = {3 / sigma, 1};
+  const double sigma = 2, terms[ALL] = {3 / sigma, 1, 30 / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1}; /* as in against_oracle */
+  static const char *const names[ALL] = {"Hq", "Hp", "fq", "fp", "Hp alone"};
   points in = make_points(&d, 8);
   sums s = room(&d);
+  const void *mine[ALL] = {s.hq, s.hp, s.fq, s.fp, s.hp_alone};
   if (rb_check_status(c, by(c->variant, &d, sigma, in, s), "sums")) {
-    double worst[2] = {0, 0};
+    double worst[ALL] = {0};
     for (int64_t i = 0; i < n; i += n / 23) {
-      double exact[2][3];
+      double exact[ALL][3];
       rb_gausssum_oracle_row(&d, sigma, in.q, in.p, NULL, NULL, i, exact[0], exact[1]);
-      for (int k = 0; k < 2; k++)
+      rb_gausssum_oracle_row(&d, sigma, in.q, in.p, in.alpha, in.beta, i, exact[2], exact[3]);
+      memcpy(exact[4], exact[1], sizeof exact[1]);
+      for (int k = 0; k < ALL; k++)
         for (int a = 0; a < 3; a++) {
-          const double e = fabs(rb_check_at(d.dtype, k ? s.hp : s.hq, a * n + i) - exact[k][a]);
+          const double e = fabs(rb_check_at(d.dtype, mine[k], a * n + i) - exact[k][a]);
           if (worst[k] == worst[k] && !(e <= worst[k])) worst[k] = e;
         }
     }
-    for (int k = 0; k < 2; k++) rb_check_value(c, worst[k], rb_gausssum_tolerance(c->variant, &d, terms[k]), "%s, some rows of %lld", k ? "Hp" : "Hq", (long long)n);
+    for (int k = 0; k < ALL; k++) rb_check_value(c, worst[k], rb_gausssum_tolerance(c->variant, &d, terms[k]), "%s, some rows of %lld", names[k], (long long)n);
   }
   drop_sums(s), drop_points(in);
 }
@@ -324,9 +329,9 @@ void rb_check_gausssum(rb_checker *c) {
         rb_gausssum_desc d = {.n = large[k], .dim = dim, .dtype = (rb_dtype)t};
         if (supported(c->variant, &d)) against_oracle(c, &d, 0.7);
       }
-      if (c->variant->backend == RB_CUDA && shoots(c->variant) && t == RB_F32 && dim == 3) rows_of_many(c, 70001), rows_of_many(c, 150001); /* larger tiles */
-      /* every shape of cuda/tiled's flows, with a launch a step at the last */
-      static const int64_t flows[] = {1, 20, 1847, 3000, 5000, 5900};
+      if (c->variant->backend == RB_CUDA && shoots(c->variant) && t == RB_F32 && dim == 3) rows_of_many(c, 16001), rows_of_many(c, 70001), rows_of_many(c, 150001); /* larger tiles */
+      /* every shape of cuda/tiled's flows: one, two and four groups of rows a block; then a launch a step, in 3D by rows and by tiles */
+      static const int64_t flows[] = {1, 20, 1847, 2500, 2900, 5000};
       for (size_t k = 0; k < sizeof flows / sizeof *flows && c->variant->backend == RB_CUDA && shoots(c->variant); k++) {
         rb_gausssum_desc d = {.n = flows[k], .dim = dim, .dtype = (rb_dtype)t};
         if (supported(c->variant, &d)) long_flow(c, &d);

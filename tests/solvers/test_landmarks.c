@@ -164,7 +164,6 @@ static void matches(void **state) {
   assert_true(fabs(single.objective / r.objective - 1) < 0.01);
 }
 
-/* The dense field on a grid is what apply and the momenta's kernel sum say, in mm and in the points' axes. */
 /* The optimiser's vectors on the host do what PETSc's own do, operation by operation, copies and duplicates included. */
 static void host_vectors(void **state) {
   (void)state;
@@ -196,6 +195,7 @@ static void host_vectors(void **state) {
   assert_true(seen[0][10] == 0 && seen[0][11] == 0);
 }
 
+/* The dense field on a grid is what apply and the momenta's kernel sum say, in mm and in the points' axes. */
 static void field_on_a_grid(void **state) {
   (void)state;
   const double spacing = 1.1;
