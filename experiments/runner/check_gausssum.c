@@ -70,6 +70,13 @@ done:
   return st;
 }
 
+/* What a sum of n terms, each at most `term`, may be off: the contract's bound counts every rounding as if all pointed the same way, and at thousands of
+ * points would let whole terms be missing. Roundings of random terms pile up like the root of their number; the worst seen, cpu/naive's, is 0.2 of this. */
+static double limit_of(const rb_variant *v, const rb_gausssum_desc *d, double term) {
+  const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  return fmin(rb_gausssum_tolerance(v, d, term), 64 * eps * sqrt((double)d->n) * term);
+}
+
 static int shoots(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops)->shoot != NULL; }
 
 /* ---- whole flows -------------------------------------------------------------------------------------- */
@@ -196,7 +203,7 @@ static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigm
     /* largest terms: G d / sigma stays below 1 / sqrt(e), products of 3 momenta below 3 */
     const double terms[] = {3 / sigma, 1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1, 1};
     for (int k = 0; k < 6; k++)
-      rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), rb_gausssum_tolerance(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
+      rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), limit_of(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
                      (long long)d->n, d->dim, sigma, rb_dtype_name(d->dtype));
     for (int t = 2; t <= MOST_STEPS && shoots(c->variant); t += 1 + (d->n > 300)) against_steps(c, d, sigma, in, t);
   }
@@ -212,13 +219,13 @@ static void conservation(rb_checker *c, const rb_gausssum_desc *d, double sigma)
     for (int k = 0; k < d->dim; k++) {
       double total = 0;
       for (int64_t i = 0; i < d->n; i++) total += rb_check_at(d->dtype, s.hq, k * d->n + i);
-      rb_check_value(c, fabs(total), (double)d->n * rb_gausssum_tolerance(c->variant, d, 3 / sigma), "momentum is conserved, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+      rb_check_value(c, fabs(total), (double)d->n * limit_of(c->variant, d, 3 / sigma), "momentum is conserved, dim %d %s", d->dim, rb_dtype_name(d->dtype));
     }
     double forward = rb_check_dot(d->dtype, in.alpha, s.hp, m);
     points swapped = in;
     swapped.p = in.alpha;
     if (rb_check_status(c, by(c->variant, d, sigma, swapped, s), "sums"))
-      rb_check_value(c, fabs(forward - rb_check_dot(d->dtype, in.p, s.hp, m)), (double)m * rb_gausssum_tolerance(c->variant, d, 1), "the kernel is symmetric, %s", rb_dtype_name(d->dtype));
+      rb_check_value(c, fabs(forward - rb_check_dot(d->dtype, in.p, s.hp, m)), (double)m * limit_of(c->variant, d, 1), "the kernel is symmetric, %s", rb_dtype_name(d->dtype));
   }
   drop_sums(s), drop_points(in);
 }
@@ -274,7 +281,7 @@ static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma)
     points x = make_points(&wide, 3);
     if (rb_check_status(c, sum_at(c->variant, d, sigma, in, nx, x.alpha, mine), "sum") &&
         rb_check_status(c, sum_at(&rb_gausssum_family.variants[0], d, sigma, in, nx, x.alpha, oracle), "oracle"))
-      rb_check_value(c, rb_check_distance(d->dtype, mine, oracle, m), rb_gausssum_tolerance(c->variant, d, 1), "sum of %lld at %lld points dim %d %s", (long long)d->n,
+      rb_check_value(c, rb_check_distance(d->dtype, mine, oracle, m), limit_of(c->variant, d, 1), "sum of %lld at %lld points dim %d %s", (long long)d->n,
                      (long long)nx, d->dim, rb_dtype_name(d->dtype));
     drop_points(x);
     free(oracle), free(mine);
@@ -304,7 +311,7 @@ static void rows_of_many(rb_checker *c, int64_t n) {
           if (worst[k] == worst[k] && !(e <= worst[k])) worst[k] = e;
         }
     }
-    for (int k = 0; k < ALL; k++) rb_check_value(c, worst[k], rb_gausssum_tolerance(c->variant, &d, terms[k]), "%s, some rows of %lld", names[k], (long long)n);
+    for (int k = 0; k < ALL; k++) rb_check_value(c, worst[k], limit_of(c->variant, &d, terms[k]), "%s, some rows of %lld", names[k], (long long)n);
   }
   drop_sums(s), drop_points(in);
 }
@@ -391,7 +398,7 @@ void rb_check_gausssum_golden(rb_checker *c) {
   const rb_variant *v = c->record ? c->variant : &rb_gausssum_family.variants[0];
   if (rb_check_status(c, by(v, &d, sigma, in, s), "golden")) {
     const void *values[] = {s.hq, s.hp, s.fq, s.fp, s.sum};
-    for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, rb_gausssum_tolerance(c->variant, &d, terms[k]));
+    for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, limit_of(c->variant, &d, terms[k]));
   }
   if (!c->record || shoots(c->variant)) golden_flow(c, &d, sigma, in); /* compared where the recording holds it: a build without CUDA knows no ops */
   drop_sums(s), drop_points(in);
