@@ -42,7 +42,7 @@ static void destroy(rb_gausssum_plan *head) {
   free(p);
 }
 /* Many tiles, so that the last ones to end leave little of the GPU idle; memory grows with n^2 / tile. 0: none, `rows`. */
-static int tile_for(int64_t n) { return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 40000 ? 256 : n < 150000 ? 512 : 1024; }
+static int tile_for(int64_t n) { return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 65536 ? 256 : n < 150000 ? 512 : 1024; }
 static size_t points_bytes(const rb_gausssum_desc *d) { return 2 * (size_t)d->dim * (size_t)d->n * sizeof(float); }
 static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
