@@ -3,7 +3,7 @@
 #include "experiments/runner/cases.h"
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
-#include "experiments/runner/table.h"
+#include "experiments/runner/report/table.h"
 #include "kernels/probe/probe.h"
 #include "solvers/claire/claire.h"
 #include "solvers/demons/demons.h"

@@ -1,10 +1,10 @@
 /* run, check, report, compare: command lines. */
 #include "datasets/manifest.h"
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "experiments/runner/commands.h"
-#include "experiments/runner/compare.h"
+#include "experiments/runner/report/compare.h"
 #include "experiments/runner/exit_codes.h"
-#include "experiments/runner/report.h"
+#include "experiments/runner/report/report.h"
 #include "experiments/runner/run.h"
 
 #include <stdio.h>

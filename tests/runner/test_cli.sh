@@ -359,7 +359,7 @@ sed '1s/[^ ]*$/0.5/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
 expect 0 "0 failed" "${recorded[@]}" --seal
 ok "sealing tightens a limit" awk 'NR == 1 { exit !($4 > 0 && $4 < 1e-3) }' g/force_cuda-grid.txt
 expect 2 "no variant" "$bin" check --variant cpu/best
-expect 0 "cpu/copy +[0-9.]+ GB/s" "$bin" probe cpu/copy --samples 3
+expect 0 "cpu/copy +[0-9.]+ [MGT]B/s" "$bin" probe cpu/copy --samples 3
 expect 2 "no variant" "$bin" probe cpu/cpoy
 expect 0 "regbench" "$bin" doctor
 

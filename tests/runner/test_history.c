@@ -3,7 +3,7 @@
 #include "tests/cmocka_all.h"
 #include "tests/ok.h"
 
-#include "experiments/runner/csv.h"
+#include "experiments/runner/report/csv.h"
 #include "experiments/runner/record.h"
 #include "experiments/runner/registration.h"
 

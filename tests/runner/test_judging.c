@@ -1,11 +1,11 @@
 /* Statistics, verdicts, comparisons, CSV: against values worked out by hand. */
 #include "tests/cmocka_all.h"
 
-#include "experiments/runner/compare.h"
+#include "experiments/runner/report/compare.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/table.h"
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/table.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Each saboteur wraps a correct variant and spoils its output in one way that real kernels fail. */
 #include "tests/cmocka_all.h"
 
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "kernels/compose/compose.h"
 #include "kernels/derivative/derivative.h"
 #include "kernels/force/force.h"

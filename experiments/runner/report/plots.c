@@ -1,7 +1,7 @@
 /* Plots from records: a data file and a gnuplot script beside the picture, drawn as SVG and PNG. */
-#include "experiments/runner/plots.h"
+#include "experiments/runner/report/plots.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/report.h"
+#include "experiments/runner/report/report.h"
 
 #include "datasets/manifest.h"
 

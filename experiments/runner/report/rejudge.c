@@ -1,8 +1,8 @@
-#include "experiments/runner/rejudge.h"
+#include "experiments/runner/report/rejudge.h"
 
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 
 #include <float.h>
 #include <math.h>

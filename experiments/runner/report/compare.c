@@ -1,8 +1,8 @@
-#include "experiments/runner/compare.h"
+#include "experiments/runner/report/compare.h"
 
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef RB_REPORT_H
 #define RB_REPORT_H
 
-#include "experiments/runner/table.h"
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/table.h"
+#include "experiments/runner/report/verdict.h"
 
 typedef struct {
   const char *records[256];

@@ -1,5 +1,5 @@
 /* Checks of the demons solver's exponential, scaling and squaring of a velocity field, on every variant's own kernels. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "solvers/demons/demons.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Checks of the gausssum family. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/gausssum/gausssum.h"
 

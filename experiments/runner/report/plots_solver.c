@@ -1,5 +1,5 @@
 /* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
-#include "experiments/runner/plots.h"
+#include "experiments/runner/report/plots.h"
 
 #include "experiments/runner/record.h"
 

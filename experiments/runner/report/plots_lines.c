@@ -1,7 +1,7 @@
 /* Lines over an axis or a metric, ours and published, in one panel or in several beside each other. */
-#include "experiments/runner/plots.h"
+#include "experiments/runner/report/plots.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/report.h"
+#include "experiments/runner/report/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-#include "experiments/runner/report.h"
+#include "experiments/runner/report/report.h"
 
 #include "datasets/manifest.h"
 #include "experiments/runner/cases.h"
-#include "experiments/runner/compare.h"
+#include "experiments/runner/report/compare.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
-#include "experiments/runner/rejudge.h"
+#include "experiments/runner/report/rejudge.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "experiments/runner/table.h"
+#include "experiments/runner/report/table.h"
 
 #include <math.h>
 #include <stdarg.h>

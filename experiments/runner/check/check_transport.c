@@ -1,5 +1,5 @@
 /* Checks of the transport family: every equation against the oracle, over the kernels that solvers combine. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/transport/transport.h"
 

@@ -1,5 +1,5 @@
 /* Plots of landmark matches (shooting2018, Figure 2): the sets before and after, the ways between, and these as frames. */
-#include "experiments/runner/plots.h"
+#include "experiments/runner/report/plots.h"
 
 #include "experiments/runner/record.h"
 

@@ -1,5 +1,5 @@
 /* Checks of the field family. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/field/field.h"
 

@@ -2,7 +2,7 @@
 #ifndef RB_PLOTS_H
 #define RB_PLOTS_H
 
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 
 #include "experiments/runner/exit_codes.h"
 #include "kernels/base/rng.h"

@@ -1,5 +1,5 @@
 /* Checks of the spectral family, and of the probes. */
-#include "experiments/runner/check.h"
+#include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/probe/probe.h"
 

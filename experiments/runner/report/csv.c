@@ -1,4 +1,4 @@
-#include "experiments/runner/csv.h"
+#include "experiments/runner/report/csv.h"
 
 #include <stdlib.h>
 #include <string.h>

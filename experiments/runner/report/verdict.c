@@ -1,4 +1,4 @@
-#include "experiments/runner/verdict.h"
+#include "experiments/runner/report/verdict.h"
 
 #include "experiments/runner/record.h"
 

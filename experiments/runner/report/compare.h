@@ -2,7 +2,7 @@
 #ifndef RB_COMPARE_H
 #define RB_COMPARE_H
 
-#include "experiments/runner/table.h"
+#include "experiments/runner/report/table.h"
 
 #include <jansson.h>
 

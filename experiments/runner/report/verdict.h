@@ -2,7 +2,7 @@
 #ifndef RB_VERDICT_H
 #define RB_VERDICT_H
 
-#include "experiments/runner/csv.h"
+#include "experiments/runner/report/csv.h"
 #include "experiments/runner/descriptor.h"
 
 #include <jansson.h>
