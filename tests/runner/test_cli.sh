@@ -363,5 +363,21 @@ expect 0 "cpu/copy +[0-9.]+ [MGT]B/s" "$bin" probe cpu/copy --samples 3
 expect 2 "no variant" "$bin" probe cpu/cpoy
 expect 0 "regbench" "$bin" doctor
 
+# scripts/record: a program of ours in regbench's place tells what it is asked for
+record=$experiments/../scripts/record
+cat >stand-in <<'STANDIN'
+#!/bin/bash
+echo "$@" >>asked
+mkdir -p "recorded/host/$2" && printf '{\n "complete": true,\n}\n' >"recorded/host/$2/paper.json"
+STANDIN
+chmod +x stand-in
+expect 0 "shooting2018/table1: exit 0" "$record" --program ./stand-in --out recorded shooting2018/table1
+ok "record leaves the one thread's half hour out" grep -q -- "--where method=CPU all cores,.*method=ours GPU" asked
+expect 0 "shooting2018/table1: there" "$record" --program ./stand-in --out recorded shooting2018/table1
+expect 0 "demons2020/table1: exit 0" "$record" --program ./stand-in --out recorded
+ok "record makes every experiment" test "$(wc -l <asked)" = "$(find "$experiments" -name '*.yaml' | wc -l)"
+expect 2 "whole number" "$record" --seconds soon
+expect 2 "no program" "$record" --program ./absent
+
 echo "$passed passed, $failed failed"
 test $failed = 0
