@@ -22,19 +22,19 @@ static const char help[] =
     "usage: regbench register landmarks --template A.vtk --reference B.vtk --out DIR [OPTIONS]\n\n"
     "The template's points are carried onto the reference's, point i onto point i. Legacy VTK (ASCII) or CSV, 2D or 3D.\n\n"
     "  --sigma S         width of the Gaussian kernel, in the points' unit (default 1.5)\n"
-    "  --lambda L        weight of the squared distances (default 500000)\n"
+    "  --lambda L        weight of the squared distances (default 250000: the published program halves its 500000)\n"
     "  --steps T         time points (default 40)\n"
-    "  --iterations N    evaluations of objective and gradient, at most (default 400)\n"
+    "  --iterations N    evaluations of objective and gradient, with those that its last step may still need (default 400)\n"
     "  --apply FILE      carry these points, or this mesh's, along as well\n"
     "  --grid H          velocity at t = 0 and displacement on points H apart around both sets, as NIfTI\n"
     "  --variant NAME    'regbench list gausssum' shows all (default cuda/tiled, cpu/omp without a GPU or with\n"
     "                    --double)\n"
     "  --double          float64 (default float32, as the paper)\n"
     "  --petsc 'OPTIONS' PETSc's own options, e.g. '-tao_monitor'\n\n"
-    "DIR receives matched.vtk (the template at t = 1), momentum.csv, trajectories.csv (time, point, coordinates), applied.vtk,\n"
-    "velocity.nii.gz and displacement.nii.gz (mm), metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
-    "exit codes: 0 fine, 2 usage or bad points, 6 the line search failed (the best iterate is written), 8 a device failed or the disk is\n"
-    "  full, 130 interrupted (the iterate is written)\n";
+    "DIR receives matched.vtk (the template at t = 1; .csv from a CSV), momentum.csv, trajectories.csv (time, point, coordinates),\n"
+    "applied.vtk or .csv, velocity.nii.gz and displacement.nii.gz (mm), metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
+    "exit codes: 0 fine, 2 usage or bad points, 6 the line search failed (the best iterate is written) or values are not finite, 8 a device\n"
+    "  failed or the disk is full, 130 interrupted (the iterate is written)\n";
 
 typedef struct {
   const char *points[2], *apply, *variant, *out;
@@ -105,15 +105,17 @@ done:
   return st;
 }
 
+/* Under another name until it is whole. */
 static rb_status write_trajectories(const request *r, rb_landmarks *s, int64_t n, int dim) {
   rb_status st = RB_OK;
-  char path[4096];
+  char path[4096], partial[4096];
   double *q = malloc((size_t)(n * dim) * sizeof *q);
   FILE *f = NULL;
   RB_CHECK(q, RB_ENOMEM, "host memory");
   RB_TRY(rb_path(path, sizeof path, "%s/trajectories.csv", r->out));
-  f = fopen(path, "w");
-  RB_CHECK(f, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  RB_TRY(rb_path(partial, sizeof partial, "%s/trajectories.csv.partial", r->out));
+  f = fopen(partial, "w");
+  RB_CHECK(f, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   fprintf(f, "time,point,x,y%s\n", dim > 2 ? ",z" : "");
   for (int t = 0; t < r->options.steps; t++) {
     RB_TRY(rb_landmarks_at(s, t, q, NULL));
@@ -124,16 +126,20 @@ static rb_status write_trajectories(const request *r, rb_landmarks *s, int64_t n
     }
   }
   RB_CHECK(fflush(f) == 0 && !ferror(f), RB_EIO, "cannot write %s completely; is the disk full?", path);
+  RB_CHECK(rename(partial, path) == 0, RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
   if (f) fclose(f);
+  if (f && st != RB_OK) unlink(partial);
   free(q);
   return st;
 }
 
-static rb_status write_points(const request *r, const char *name, int64_t n, int dim, const double *x, const char *rest) {
+/* In the form of the file that the points stem from, `like`. */
+static rb_status write_points(const request *r, const char *name, const char *like, int64_t n, int dim, const double *x, const char *rest) {
   rb_status st = RB_OK;
   char path[4096];
-  RB_TRY(rb_path(path, sizeof path, "%s/%s", r->out, name));
+  const size_t length = strlen(like);
+  RB_TRY(rb_path(path, sizeof path, "%s/%s%s", r->out, name, length > 4 && strcmp(like + length - 4, ".csv") == 0 ? ".csv" : ".vtk"));
   RB_TRY(rb_points_write(path, n, dim, x, rest));
 done:
   return st;
@@ -176,13 +182,13 @@ static rb_status write_all(const request *r, const rb_points set[2], rb_points *
   double *x = malloc((size_t)(n * dim) * sizeof *x);
   RB_CHECK(x, RB_ENOMEM, "host memory");
   RB_TRY(rb_landmarks_at(s, r->options.steps - 1, x, NULL));
-  RB_TRY(write_points(r, "matched.vtk", n, dim, x, set[0].rest));
+  RB_TRY(write_points(r, "matched", r->points[0], n, dim, x, set[0].rest));
   RB_TRY(rb_landmarks_momentum(s, x));
-  RB_TRY(write_points(r, "momentum.csv", n, dim, x, NULL));
+  RB_TRY(write_points(r, "momentum", "numbers.csv", n, dim, x, NULL));
   RB_TRY(write_trajectories(r, s, n, dim));
   if (carried->n) {
     RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
-    RB_TRY(write_points(r, "applied.vtk", carried->n, carried->dim, carried->x, carried->rest));
+    RB_TRY(write_points(r, "applied", r->apply, carried->n, carried->dim, carried->x, carried->rest));
   }
   RB_TRY(write_metrics(r, set, v, result, memory));
   if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
@@ -222,6 +228,7 @@ static rb_status run(request *r, rb_landmarks_result *result) {
   const rb_variant *v;
   rb_points set[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}}, carried = {0, 0, NULL, NULL};
   rb_landmarks *s = NULL;
+  struct stat info;
   costs memory = {0, 0};
   RB_TRY(choose_variant(r, &v));
   RB_TRY(rb_variant_available(v));
@@ -234,6 +241,7 @@ static rb_status run(request *r, rb_landmarks_result *result) {
     RB_CHECK(carried.dim == set[0].dim, RB_EINVAL, "%s is %dD, the landmarks are %dD", r->apply, carried.dim, set[0].dim);
   }
   RB_CHECK(mkdir(r->out, 0777) == 0 || errno == EEXIST, RB_EIO, "cannot make %s: %s", r->out, strerror(errno));
+  RB_CHECK(stat(r->out, &info) == 0 && S_ISDIR(info.st_mode), RB_EINVAL, "%s is a file; --out names a folder", r->out);
   RB_CHECK(access(r->out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", r->out, strerror(errno));
   RB_TRY(rb_landmarks_create(v, &r->options, set[0].n, set[0].dim, set[0].x, set[1].x, &s));
   RB_TRY(rb_landmarks_solve(s, print_row, NULL, result));
@@ -253,6 +261,7 @@ int rb_cmd_register_landmarks(int argc, char **argv) {
   request r = {.options = rb_landmarks_defaults()};
   static rb_landmarks_result result;
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
+  r.options.lambda = 250000; /* the paper's 500000 in our formula, as experiment table1 */
   r.options.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;

@@ -2,14 +2,16 @@
 #include "datasets/manifest.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/commands.h"
-#include "experiments/runner/report/compare.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/report/compare.h"
 #include "experiments/runner/report/report.h"
 #include "experiments/runner/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char run_help[] =
@@ -79,7 +81,7 @@ static const char check_help[] =
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
     "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
-    "exit codes: 0 all passed, 2 usage, 3 a check failed, 9 nothing ran\n";
+    "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";
 
 static int checked(const char *name) {
   const char *names[32];
@@ -93,10 +95,20 @@ static int checked(const char *name) {
   return 0;
 }
 
+/* As rb_write_atomically will, beside the file and not into it. */
+static int can_write(const char *path) {
+  char partial[4300];
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  FILE *f = fopen(partial, "w");
+  if (f) fclose(f), unlink(partial);
+  return f != NULL;
+}
+
 int rb_cmd_check(int argc, char **argv) {
   rb_check_options o = {0};
   const char *value, *home;
   char golden[4200] = "";
+  struct stat info;
   if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
   if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
   rb_clear();
@@ -111,6 +123,17 @@ int rb_cmd_check(int argc, char **argv) {
     else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
     else if (!checked(argv[i])) return rb_usage("check", "%s", rb_message());
     else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
+    if (value && !*value) return rb_usage("check", "%s needs a value", argv[i]);
+    value = NULL;
+  }
+  /* told now, not after minutes */
+  if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST) return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
+  const char *folders[] = {o.golden, o.record};
+  for (int i = 0; i < 2; i++)
+    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode))) return rb_usage("check", "no folder '%s'", folders[i]);
+  if (o.junit && !can_write(o.junit)) {
+    fprintf(stderr, "regbench check: cannot write %s: %s\n", o.junit, strerror(errno));
+    return RB_EXIT_INCOMPLETE;
   }
   if (o.variant) {
     const char *names[256];

@@ -4,6 +4,7 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,13 @@ const char *rb_option(int argc, char **argv, int *i, const char *name) {
   return argv[++*i];
 }
 
+/* What a verb returns; where its product could not be written, that it is not complete. */
+static int with_output(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "regbench: standard output cannot be written: %s\n", strerror(errno));
+  return code == RB_EXIT_OK ? RB_EXIT_INCOMPLETE : code;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) {
     help(stderr);
@@ -79,7 +87,7 @@ int main(int argc, char **argv) {
   const char *names[VERBS];
   for (int i = 0; i < VERBS; i++) {
     names[i] = verbs[i].name;
-    if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 2, argv + 2);
+    if (strcmp(argv[1], verbs[i].name) == 0) return with_output(verbs[i].run(argc - 2, argv + 2));
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
   fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "", near ? near : "");

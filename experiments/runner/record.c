@@ -135,7 +135,7 @@ rb_status rb_write_atomically(const char *path, const char *text, size_t length)
   RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   for (size_t at = 0; at < length;) {
     ssize_t wrote = write(fd, text + at, length - at);
-    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again with --resume", path, strerror(errno));
+    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again (regbench run: with --resume)", path, strerror(errno));
     at += (size_t)wrote;
   }
   if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));

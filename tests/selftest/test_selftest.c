@@ -6,11 +6,13 @@
 #include "experiments/runner/check/check.h"
 #include "kernels/compose/compose.h"
 #include "kernels/derivative/derivative.h"
+#include "kernels/field/field.h"
 #include "kernels/force/force.h"
 #include "kernels/gausssum/gausssum.h"
 #include "kernels/interp/interp.h"
 #include "kernels/smooth/smooth.h"
 #include "kernels/spectral/spectral.h"
+#include "kernels/transport/transport.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,6 +46,8 @@ extern const rb_gausssum_ops rb_gausssum_omp;
 extern const rb_smooth_ops rb_smooth_omp;
 extern const rb_compose_ops rb_compose_omp;
 extern const rb_force_ops rb_force_omp;
+extern const rb_field_ops rb_field_omp;
+extern const rb_transport_ops rb_transport_cpu;
 
 static rb_status interp_eval(rb_interp_plan *p, int64_t np, const void *x, void *out) {
   rb_status st = rb_interp_omp.eval(p, np, x, out);
@@ -84,6 +88,46 @@ static rb_status smooth_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int a
 static rb_status compose_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = rb_compose_omp.compose(p, a, s1, s2, out);
   spoil(p->desc.dtype, out, 3 * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+  rb_status st = rb_compose_omp.warp(p, f, s, out);
+  spoil(p->desc.dtype, out, rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status compose_determinant(rb_compose_plan *p, const void *s, void *out) {
+  rb_status st = rb_compose_omp.determinant(p, s, out);
+  spoil(p->desc.dtype, out, rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
+  rb_status st = rb_compose_omp.bracket(p, v, w, out);
+  spoil(p->desc.dtype, out, 3 * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status field_combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+  rb_status st = rb_field_omp.combine(p, n, a, x, b, y, c, z);
+  spoil(p->desc.dtype, z, n);
+  return st;
+}
+static rb_status field_multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c, void *z) {
+  rb_status st = rb_field_omp.multiply(p, n, a, x, y, c, z);
+  spoil(p->desc.dtype, z, n);
+  return st;
+}
+static rb_status field_displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+  rb_status st = rb_field_omp.displace(p, g, a, v, b, w, x);
+  spoil(p->desc.dtype, x, 3 * rb_grid_points(g));
+  return st;
+}
+static rb_status transport_adjoint(rb_transport_plan *p, void *lambda, void *b) {
+  rb_status st = rb_transport_cpu.adjoint(p, lambda, b);
+  spoil(p->desc.dtype, b, 3 * rb_grid_points(p->desc.grid));
+  return st;
+}
+static rb_status transport_incremental(rb_transport_plan *p, const void *vt, void *mt) {
+  rb_status st = rb_transport_cpu.incremental(p, vt, mt);
+  spoil(p->desc.dtype, mt, rb_grid_points(p->desc.grid));
   return st;
 }
 static rb_status force_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
@@ -146,6 +190,34 @@ static void compose_crimes(void **s) {
   rb_compose_ops ops = rb_compose_omp;
   ops.compose = compose_compose;
   every_crime_is_noticed(&rb_compose_family, rb_check_compose, &ops);
+  ops = rb_compose_omp, ops.warp = compose_warp;
+  every_crime_is_noticed(&rb_compose_family, rb_check_compose, &ops);
+  ops = rb_compose_omp, ops.determinant = compose_determinant;
+  every_crime_is_noticed(&rb_compose_family, rb_check_compose, &ops);
+  ops = rb_compose_omp, ops.bracket = compose_bracket;
+  every_crime_is_noticed(&rb_compose_family, rb_check_compose, &ops);
+}
+static void field_crimes(void **s) {
+  (void)s;
+  rb_field_ops ops = rb_field_omp;
+  ops.combine = field_combine;
+  every_crime_is_noticed(&rb_field_family, rb_check_field, &ops);
+  ops = rb_field_omp, ops.multiply = field_multiply;
+  every_crime_is_noticed(&rb_field_family, rb_check_field, &ops);
+  ops = rb_field_omp, ops.displace = field_displace;
+  every_crime_is_noticed(&rb_field_family, rb_check_field, &ops);
+}
+/* Half a minute a crime, so two of them, and none where memory is what is looked at. */
+static void transport_crimes(void **s) {
+  (void)s;
+#ifdef __SANITIZE_ADDRESS__
+  skip();
+#endif
+  rb_transport_ops ops = rb_transport_cpu;
+  ops.adjoint = transport_adjoint, now = ONE_VALUE;
+  assert_true(failures(&rb_transport_family, rb_check_transport, &ops) > 0);
+  ops = rb_transport_cpu, ops.incremental = transport_incremental, now = SMALL_BIAS;
+  assert_true(failures(&rb_transport_family, rb_check_transport, &ops) > 0);
 }
 static void force_crimes(void **s) {
   (void)s;
@@ -174,6 +246,8 @@ int main(void) {
       cmocka_unit_test(smooth_crimes),
       cmocka_unit_test(compose_crimes),
       cmocka_unit_test(force_crimes),
+      cmocka_unit_test(field_crimes),
+      cmocka_unit_test(transport_crimes),
       cmocka_unit_test(a_nan_never_passes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "experiments/runner/check/check.h"
 
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/record.h"
 #include "kernels/base/rng.h"
 #include "solvers/demons/demons.h"
 
@@ -155,19 +156,21 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   fflush(stdout);
 }
 
-static int write_junit(const char *path, FILE *cases, const rb_checker *c) {
-  FILE *f = fopen(path, "w");
-  char line[2048];
-  if (!f) {
-    fprintf(stderr, "regbench check: cannot write %s\n", path);
-    return 0;
-  }
+static rb_status write_junit(const char *path, const char *cases, size_t length, const rb_checker *c) {
+  rb_status st = RB_OK;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *f = open_memstream(&text, &size);
+  RB_CHECK(f, RB_ENOMEM, "host memory");
   fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\">\n",
           c->passed + c->failed, c->failed);
-  rewind(cases);
-  while (fgets(line, sizeof line, cases)) fputs(line, f);
+  fwrite(cases, 1, length, f);
   fprintf(f, "  </testsuite>\n</testsuites>\n");
-  return fclose(f) == 0;
+  RB_CHECK(fclose(f) == 0, RB_ENOMEM, "host memory");
+  RB_TRY(rb_write_atomically(path, text, size));
+done:
+  free(text);
+  return st;
 }
 
 static int wanted(const rb_check_options *o, const char *family) {
@@ -178,7 +181,9 @@ static int wanted(const rb_check_options *o, const char *family) {
 
 int rb_check_run(const rb_check_options *o) {
   rb_checker c = {.golden = o->golden, .verbose = o->verbose};
-  if (o->junit) c.junit_cases = tmpfile();
+  char *cases = NULL;
+  size_t length = 0;
+  if (o->junit) c.junit_cases = open_memstream(&cases, &length);
   for (int i = 0; (c.family = rb_check_family(i)); i++) {
     if (!wanted(o, c.family->name)) continue;
     for (int v = 0; v < c.family->count; v++) {
@@ -196,10 +201,13 @@ int rb_check_run(const rb_check_options *o) {
       c.failed++;
     }
   printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
-  if (c.junit_cases) {
-    int written = write_junit(o->junit, c.junit_cases, &c);
-    fclose(c.junit_cases);
-    if (!written) return RB_EXIT_INTERNAL;
+  if (o->junit) {
+    rb_status st = c.junit_cases && fclose(c.junit_cases) == 0 ? write_junit(o->junit, cases, length, &c) : RB_FAIL(RB_ENOMEM, "host memory");
+    free(cases);
+    if (st != RB_OK) {
+      fprintf(stderr, "regbench check: %s\n", rb_message());
+      return RB_EXIT_INCOMPLETE;
+    }
   }
   return c.failed ? RB_EXIT_INVALID : c.passed ? RB_EXIT_OK : RB_EXIT_NOTHING;
 }

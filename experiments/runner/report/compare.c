@@ -36,11 +36,19 @@ const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_
   return NULL;
 }
 
+/* Half a unit of a metric's last printed digit; 0 for what was measured. */
+static double rounding_of(const json_t *c, const char *metric) {
+  const char *printed = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "printed", "");
+  return *printed ? rb_printed_unit(printed) / 2 : 0;
+}
+
+/* Median and its interval; a printed time's interval is what its rounding leaves open. */
 static void times_of(const json_t *c, double t[3]) {
   const json_t *timing = json_object_get(c, "timing");
+  const double off = rounding_of(c, "time");
   t[0] = rb_json_metric(c, "time");
-  t[1] = timing ? json_number_value(json_object_get(timing, "low")) : t[0];
-  t[2] = timing ? json_number_value(json_object_get(timing, "high")) : t[0];
+  t[1] = timing ? json_number_value(json_object_get(timing, "low")) : t[0] - off;
+  t[2] = timing ? json_number_value(json_object_get(timing, "high")) : t[0] + off;
 }
 
 /* What `machine` is printed with for a case, by metric. */
@@ -128,7 +136,8 @@ static int compare_cases(const json_t *a, const json_t *b, double delta, rb_tabl
       const json_t *timing = json_object_get(c, "timing");
       double bytes = ba * ta[0];
       if (!timing || !(bytes > 0)) continue;
-      tb[0] = tb[1] = tb[2] = bytes / bb;
+      const double off = rounding_of(other, "bandwidth");
+      tb[0] = bytes / bb, tb[1] = bytes / (bb + off), tb[2] = bytes / (bb - off);
     }
     const char *field = rb_incomparable_field(a, c, b, other);
     char text[96];

@@ -192,6 +192,7 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
+  if (json_is_false(json_object_get(j->record, "complete"))) fprintf(out, "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked for.\n\n");
 }
 
 /* One record: provenance, cells, claims, a line of counts. */
