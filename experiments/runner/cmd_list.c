@@ -1,21 +1,17 @@
-/* list, describe, probe. */
+/* list: what there is. */
 #include "datasets/manifest.h"
 #include "experiments/runner/cases.h"
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
-#include "experiments/runner/report/table.h"
-#include "kernels/probe/probe.h"
 #include "solvers/claire/claire.h"
 #include "solvers/demons/demons.h"
 #include "solvers/external/external.h"
 #include "solvers/landmarks/landmarks.h"
 
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char list_help[] =
     "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver (claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
@@ -165,130 +161,4 @@ int rb_cmd_list(int argc, char **argv) {
   }
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
-}
-
-static const char describe_help[] =
-    "usage: regbench describe EXPERIMENT [--preset quick|standard|paper]\n\n"
-    "Purpose, cases with their predicted memory, columns, claims. Runs nothing.\n\nexit codes: 0 fine, 2 usage or descriptor\n";
-
-static int describe(const char *path, rb_preset preset) {
-  rb_descriptor *d;
-  rb_case *cases;
-  int count;
-  if (rb_descriptor_load(path, &d) != RB_OK) {
-    fprintf(stderr, "regbench describe: %s\n", rb_message());
-    return RB_EXIT_USAGE;
-  }
-  printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name, d->title, d->source, d->cache,
-         d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
-  if (rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count) != RB_OK) {
-    fprintf(stderr, "regbench describe: %s\n", rb_message());
-    rb_descriptor_free(d);
-    return RB_EXIT_USAGE;
-  }
-  printf("%d cases at preset %s\n", count, rb_preset_name(preset));
-  for (int i = 0; i < count; i++) {
-    const rb_workload *w;
-    size_t backend_bytes, host_bytes;
-    if (rb_workload_find(cases[i].method->kind, &w) != RB_OK) continue;
-    w->predict(&cases[i], 1, &backend_bytes, &host_bytes);
-    printf("  %-58s %-28s %8.1f MB on %s\n", cases[i].id, cases[i].variant->name, 1e-6 * (double)backend_bytes,
-           cases[i].variant->backend == RB_CUDA ? "the GPU" : "the host");
-  }
-  printf("\ncolumns\n");
-  for (unsigned i = 0; i < d->columns_count; i++) {
-    static const char *const classes[] = {"numeric", "hardware", "info"};
-    printf("  %-18s %-18s %-8s %s\n", d->columns[i].title, d->columns[i].metric, classes[d->columns[i].class], d->columns[i].reason ? d->columns[i].reason : "");
-  }
-  if (d->claims_count) printf("\nclaims\n");
-  for (unsigned i = 0; i < d->claims_count; i++) printf("  %-22s %s\n", d->claims[i].id, d->claims[i].text);
-  free(cases);
-  rb_descriptor_free(d);
-  return RB_EXIT_OK;
-}
-
-int rb_cmd_describe(int argc, char **argv) {
-  enum { MOST = 64 };
-  static char paths[MOST][4096];
-  rb_preset preset = RB_PRESET_QUICK;
-  const char *value, *what = NULL;
-  int count, code = RB_EXIT_OK;
-  if (rb_wants_help(argc, argv, describe_help)) return RB_EXIT_OK;
-  for (int i = 0; i < argc; i++) {
-    if ((value = rb_option(argc, argv, &i, "--preset"))) {
-      if (rb_preset_parse(value, &preset) != RB_OK) return rb_usage("describe", "%s", rb_message());
-    } else if (argv[i][0] == '-' || what) {
-      return rb_usage("describe", "unexpected '%s'", argv[i]);
-    } else {
-      what = argv[i];
-    }
-  }
-  if (!what) return rb_usage("describe", "which experiment?");
-  if (rb_experiments_find(what, paths, MOST, &count) != RB_OK) return rb_usage("describe", "%s", rb_message());
-  for (int i = 0; i < count && code == RB_EXIT_OK; i++) code = describe(paths[i], preset);
-  return code;
-}
-
-static const char probe_help[] =
-    "usage: regbench probe [NAME...] [--samples N] [--format text|md|csv|latex]\n\n"
-    "Measure this machine's roofs: host STREAM and multiply-adds; on a GPU copy, triad, copy with halo, multiply-adds,\n"
-    "exp2, texture fetches, L2 reads and launch latency. NAMEs are variants of the family 'probe'.\n\n"
-    "exit codes: 0 fine, 2 usage, 3 a probe's result was wrong, 9 nothing ran\n";
-
-static int probe_all(const char *const *only, int only_count, int samples, rb_format format) {
-  rb_table t;
-  int ran = 0, invalid = 0;
-  rb_table_init(&t, 3);
-  if (rb_table_row(&t) != RB_OK) return RB_EXIT_INTERNAL;
-  rb_table_set(&t, 0, "roof");
-  rb_table_set(&t, 1, "measured");
-  rb_table_set(&t, 2, "how");
-  for (int i = 0; i < rb_probe_family.count; i++) {
-    const rb_variant *v = &rb_probe_family.variants[i];
-    int wanted = only_count == 0;
-    for (int k = 0; k < only_count; k++) wanted |= strcmp(only[k], v->name) == 0;
-    if (!wanted) continue;
-    double rate = NAN;
-    char text[64] = "";
-    fprintf(stderr, "probe %s\n", v->name);
-    rb_status st = rb_probe_measure(v, 0, samples, &rate);
-    if (rb_table_row(&t) != RB_OK) break;
-    const rb_probe_ops *ops = v->ops;
-    rb_table_set(&t, 0, "%s", v->name);
-    if (st == RB_OK) {
-      rb_human(rate, ops->unit, text, sizeof text);
-      if (strcmp(ops->unit, "1/s") == 0) snprintf(text, sizeof text, "%.4g G/s", 1e-9 * rate);
-      ran++;
-    }
-    invalid += st == RB_EINVALID;
-    rb_table_set(&t, 1, "%s", st == RB_OK ? text : "-");
-    rb_table_set(&t, 2, "%s", st == RB_OK ? ops->method : rb_message());
-    rb_clear();
-  }
-  rb_table_print(&t, format, "Measured roofs", stdout);
-  rb_table_free(&t);
-  return invalid ? RB_EXIT_INVALID : ran ? RB_EXIT_OK : RB_EXIT_NOTHING;
-}
-
-int rb_cmd_probe(int argc, char **argv) {
-  const char *only[32], *value;
-  int count = 0, samples = 21;
-  rb_format format = RB_TEXT;
-  const rb_variant *v;
-  if (rb_wants_help(argc, argv, probe_help)) return RB_EXIT_OK;
-  for (int i = 0; i < argc; i++) {
-    if ((value = rb_option(argc, argv, &i, "--samples"))) {
-      samples = atoi(value);
-      if (samples < 1 || samples > 10000) return rb_usage("probe", "--samples '%s': 1 to 10000", value);
-    } else if ((value = rb_option(argc, argv, &i, "--format"))) {
-      if (rb_format_parse(value, &format) != RB_OK) return rb_usage("probe", "%s", rb_message());
-    } else if (argv[i][0] == '-') {
-      return rb_usage("probe", "unknown option '%s'", argv[i]);
-    } else if (rb_variant_find(&rb_probe_family, argv[i], &v) != RB_OK) {
-      return rb_usage("probe", "%s", rb_message());
-    } else if (count < 32) {
-      only[count++] = argv[i];
-    }
-  }
-  return probe_all(only, count, samples, format);
 }

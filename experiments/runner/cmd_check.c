@@ -1,0 +1,88 @@
+/* check: the command line. */
+#include "datasets/manifest.h"
+#include "experiments/runner/check/check.h"
+#include "experiments/runner/commands.h"
+#include "experiments/runner/exit_codes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char check_help[] =
+    "usage: regbench check [FAMILY...] [OPTIONS]\n\n"
+    "Every variant of the families (default all) against the float64 oracle and against the properties that the family\n"
+    "promises. Without a GPU the CUDA variants' recorded outputs are held to the CPU oracle.\n\n"
+    "  --variant NAME   only this variant\n"
+    "  --junit FILE     write JUnit XML\n"
+    "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
+    "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
+    "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
+    "  --verbose        list passed checks too, with values and limits\n\n"
+    "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";
+
+static int checked(const char *name) {
+  const char *names[32];
+  int n = 0;
+  for (const rb_family *f; n < 32 && (f = rb_check_family(n)); n++) {
+    if (strcmp(f->name, name) == 0) return 1;
+    names[n] = f->name;
+  }
+  const char *near = rb_nearest(name, names, n);
+  RB_FAIL(RB_ENOTFOUND, "nothing to check is named '%s'%s%s", name, near ? "; the nearest is " : "", near ? near : "");
+  return 0;
+}
+
+/* As rb_write_atomically will, beside the file and not into it. */
+static int can_write(const char *path) {
+  char partial[4300];
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  FILE *f = fopen(partial, "w");
+  if (f) fclose(f), unlink(partial);
+  return f != NULL;
+}
+
+int rb_cmd_check(int argc, char **argv) {
+  rb_check_options o = {0};
+  const char *value, *home;
+  char golden[4200] = "";
+  struct stat info;
+  if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
+  if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
+  rb_clear();
+  o.golden = golden[0] ? golden : NULL;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--variant"))) o.variant = value;
+    else if ((value = rb_option(argc, argv, &i, "--junit"))) o.junit = value;
+    else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
+    else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
+    else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
+    else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
+    else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
+    else if (!checked(argv[i])) return rb_usage("check", "%s", rb_message());
+    else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
+    if (value && !*value) return rb_usage("check", "%s needs a value", argv[i]);
+  }
+  /* told now, not after minutes */
+  if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST) return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
+  const char *folders[] = {o.golden, o.record};
+  for (int i = 0; i < 2; i++)
+    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode))) return rb_usage("check", "no folder '%s'", folders[i]);
+  if (o.junit && !can_write(o.junit)) {
+    fprintf(stderr, "regbench check: cannot write %s: %s\n", o.junit, strerror(errno));
+    return RB_EXIT_INCOMPLETE;
+  }
+  if (o.variant) {
+    const char *names[256];
+    int known = 0, count = 0;
+    for (int i = 0; rb_check_family(i); i++)
+      for (int k = 0; k < rb_check_family(i)->count && count < 256; k++) {
+        names[count++] = rb_check_family(i)->variants[k].name;
+        known |= strcmp(names[count - 1], o.variant) == 0;
+      }
+    const char *near = rb_nearest(o.variant, names, count);
+    if (!known) return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
+  }
+  return rb_check_run(&o);
+}

@@ -1,0 +1,39 @@
+/* compare: the command line. */
+#include "experiments/runner/commands.h"
+#include "experiments/runner/exit_codes.h"
+#include "experiments/runner/report/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char compare_help[] =
+    "usage: regbench compare A B [OPTIONS]\n\n"
+    "A and B are records of the same experiment; B may be 'published', the paper's values as a machine of its own.\n\n"
+    "  --delta D    what counts as the same: ratio within 1/(1+D) .. 1+D (default 0.05)\n"
+    "  --format text|md|csv|latex\n\n"
+    "exit codes: 0 fine, 2 usage, 4 B is slower beyond delta in some case, 7 not comparable, 9 nothing in common\n";
+
+int rb_cmd_compare(int argc, char **argv) {
+  const char *path[2] = {NULL, NULL}, *value;
+  double delta = 0.05;
+  rb_format format = RB_TEXT;
+  int n = 0;
+  if (rb_wants_help(argc, argv, compare_help)) return RB_EXIT_OK;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--delta"))) {
+      char *end;
+      delta = strtod(value, &end);
+      if (!*value || *end || !(delta > 0)) return rb_usage("compare", "--delta '%s' is not a positive number", value);
+    } else if ((value = rb_option(argc, argv, &i, "--format"))) {
+      if (rb_format_parse(value, &format) != RB_OK) return rb_usage("compare", "%s", rb_message());
+    } else if (argv[i][0] == '-') {
+      return rb_usage("compare", "unknown option '%s'", argv[i]);
+    } else if (n < 2) {
+      path[n++] = argv[i];
+    } else {
+      return rb_usage("compare", "two records, not more");
+    }
+  }
+  if (n != 2) return rb_usage("compare", "two records are needed");
+  return rb_compare(path[0], path[1], delta, format);
+}
