@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ static const char check_help[] =
     "  --junit FILE     write JUnit XML\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
+    "  --largest N      leave out sets of more than N points (for tools under which they would take minutes)\n"
     "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";
@@ -45,8 +47,8 @@ static int can_write(const char *path) {
 
 int rb_cmd_check(int argc, char **argv) {
   rb_check_options o = {0};
-  const char *value, *home;
-  char golden[4200] = "";
+  const char *value, *home, *largest = NULL;
+  char golden[4200] = "", *end;
   struct stat info;
   if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
   if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
@@ -57,6 +59,7 @@ int rb_cmd_check(int argc, char **argv) {
     else if ((value = rb_option(argc, argv, &i, "--junit"))) o.junit = value;
     else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
     else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
+    else if ((value = rb_option(argc, argv, &i, "--largest"))) largest = value;
     else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
     else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
     else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
@@ -64,6 +67,8 @@ int rb_cmd_check(int argc, char **argv) {
     else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
     if (value && !*value) return rb_usage("check", "%s needs a value", argv[i]);
   }
+  if (largest) o.largest = strtoll(largest, &end, 10);
+  if (largest && (*end || o.largest < 1)) return rb_usage("check", "--largest '%s' is not a whole number above 0", largest);
   /* told now, not after minutes */
   if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST) return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
   const char *folders[] = {o.golden, o.record};

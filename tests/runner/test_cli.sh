@@ -368,6 +368,10 @@ sed '1s/[^ ]*$/0.5/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
 expect 0 "0 failed" "${recorded[@]}" --seal
 ok "sealing tightens a limit" awk 'NR == 1 { exit !($4 > 0 && $4 < 1e-3) }' g/force_cuda-grid.txt
 expect 2 "no variant" "$bin" check --variant cpu/best
+expect 2 "whole number above 0" "$bin" check gausssum --largest none
+few=$("$bin" check gausssum --variant cpu/omp --largest 31 | tail -1)
+all=$("$bin" check gausssum --variant cpu/omp | tail -1)
+ok "check leaves large sets out: ${few%% *} of ${all%% *}" test "${few%% *}" -gt 0 -a "${few%% *}" -lt "${all%% *}"
 expect 0 "cpu/copy +[0-9.]+ [MGT]B/s" "$bin" probe cpu/copy --samples 3
 expect 2 "no variant" "$bin" probe cpu/cpoy
 expect 0 "regbench" "$bin" doctor

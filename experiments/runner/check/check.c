@@ -180,7 +180,7 @@ static int wanted(const rb_check_options *o, const char *family) {
 }
 
 int rb_check_run(const rb_check_options *o) {
-  rb_checker c = {.golden = o->golden, .verbose = o->verbose};
+  rb_checker c = {.golden = o->golden, .verbose = o->verbose, .largest = o->largest};
   char *cases = NULL;
   size_t length = 0;
   if (o->junit) c.junit_cases = open_memstream(&cases, &length);

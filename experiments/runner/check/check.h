@@ -14,6 +14,7 @@ typedef struct rb_checker {
   FILE *record;              /* not NULL: write golden outputs here instead of comparing */
   FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
   int verbose;
+  int64_t largest; /* sets of more points are left out; 0: none */
   int passed, failed, skipped;
   int golden_matched; /* cases of the golden file that were compared */
   void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */
@@ -84,7 +85,8 @@ typedef struct {
   const char *junit, *golden, *record;
   const char *variant; /* only this one, or NULL */
   int verbose, seal;
+  int64_t largest; /* points of a set; 0: any */
 } rb_check_options;
-/* Exit code: 0 all passed, 3 something failed, 9 nothing ran. */
+/* Exit code: 0 all passed, 3 something failed, 8 the JUnit file could not be written, 9 nothing ran. */
 int rb_check_run(const rb_check_options *options);
 #endif
