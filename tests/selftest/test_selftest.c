@@ -19,6 +19,11 @@
 
 typedef enum { HONEST, ONE_VALUE, NOT_A_NUMBER, UNWRITTEN_TAIL, SHIFTED, SCALED, SMALL_BIAS } crime;
 static crime now;
+#ifdef __SANITIZE_ADDRESS__
+static const crime worst = ONE_VALUE; /* here memory is looked at, not judgement */
+#else
+static const crime worst = SMALL_BIAS;
+#endif
 
 static void spoil(rb_dtype t, void *out, int64_t n) {
   if (n < 8) return;
@@ -147,7 +152,7 @@ static int failures(const rb_family *family, void (*check)(rb_checker *), const 
 static void every_crime_is_noticed(const rb_family *family, void (*check)(rb_checker *), const void *ops) {
   now = HONEST;
   assert_int_equal(failures(family, check, ops), 0);
-  for (now = ONE_VALUE; now <= SMALL_BIAS; now++) assert_true(failures(family, check, ops) > 0);
+  for (now = ONE_VALUE; now <= worst; now++) assert_true(failures(family, check, ops) > 0);
 }
 
 static void interp_crimes(void **s) {
@@ -207,12 +212,10 @@ static void field_crimes(void **s) {
   ops = rb_field_omp, ops.displace = field_displace;
   every_crime_is_noticed(&rb_field_family, rb_check_field, &ops);
 }
-/* Half a minute a crime, so two of them, and none where memory is what is looked at. */
+/* Half a minute a crime, so two of them, and none under a sanitizer. */
 static void transport_crimes(void **s) {
   (void)s;
-#ifdef __SANITIZE_ADDRESS__
-  skip();
-#endif
+  if (worst != SMALL_BIAS) skip();
   rb_transport_ops ops = rb_transport_cpu;
   ops.adjoint = transport_adjoint, now = ONE_VALUE;
   assert_true(failures(&rb_transport_family, rb_check_transport, &ops) > 0);
