@@ -11,6 +11,7 @@
 #include <fftw3.h>
 #include <jansson.h>
 #include <omp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -32,7 +33,6 @@ static void bad(const char *what, const char *format, ...) __attribute__((format
   putchar('\n');                          \
   va_end(args);                           \
   extra;
-#include <stdarg.h>
 static void good(const char *what, const char *format, ...) { LINE("ok", ) }
 static void note(const char *what, const char *format, ...) { LINE("note", ) }
 static void bad(const char *what, const char *format, ...) { LINE("BAD", problems++) }

@@ -20,7 +20,7 @@ int rb_register_exit_code(rb_status st) {
     case RB_ENOMEM:
     case RB_EIO:
     case RB_EDEVICE: return RB_EXIT_INCOMPLETE;
-    case RB_EINVALID: return RB_EXIT_NOT_CONVERGED; /* values that are not finite */
+    case RB_EINVALID: return RB_EXIT_NOT_CONVERGED; /* values that are not finite, or PETSc gave up */
     default: return RB_EXIT_INTERNAL;
   }
 }

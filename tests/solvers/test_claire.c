@@ -19,16 +19,20 @@ static rb_claire *phantom_problem(const char *variant, rb_claire_options o, int 
   return c;
 }
 
+/* Central difference of f along an axis at node i of the periodic grid, a cell as the unit: no code of the solver's. */
+static double slope(rb_grid g, const float *f, int axis, int64_t i) {
+  const int64_t stride = axis == 0 ? g.n[1] * g.n[2] : axis == 1 ? g.n[2] : 1, at = i / stride % g.n[axis], line = i - at * stride;
+  return 0.5 * ((double)f[line + rb_wrap(at + 1, g.n[axis]) * stride] - (double)f[line + rb_wrap(at - 1, g.n[axis]) * stride]);
+}
 /* What of a difference of maps an image sees: |(u - known).grad m| / |known.grad m|. */
 static double across(rb_grid g, const float *m, const float *u, const float *known) {
-  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  const int64_t n = rb_grid_points(g);
   double error = 0, size = 0;
   for (int64_t i = 0; i < n; i++) {
     double seen = 0, whole = 0;
     for (int a = 0; a < 3; a++) {
-      const int64_t at = i / stride[a] % g.n[a], up = i + (rb_wrap(at + 1, g.n[a]) - at) * stride[a], down = i + (rb_wrap(at - 1, g.n[a]) - at) * stride[a];
-      const double slope = 0.5 * ((double)m[up] - (double)m[down]);
-      seen += slope * ((double)u[a * n + i] - (double)known[a * n + i]), whole += slope * (double)known[a * n + i];
+      const double along = slope(g, m, a, i);
+      seen += along * ((double)u[a * n + i] - (double)known[a * n + i]), whole += along * (double)known[a * n + i];
     }
     error += seen * seen, size += whole * whole;
   }
@@ -62,25 +66,22 @@ static void recovers_a_known_deformation(void **state) {
   for (int64_t i = 0; i < n; i++)
     for (int a = 0; a < 3 && pair.labels[1][i] >= 3; a++) error += pow((double)(u[a * n + i] - known[a * n + i]), 2), size += pow((double)known[a * n + i], 2);
   assert_true(sqrt(error / size) < 0.4); /* along iso-surfaces an image says nothing of the motion */
-  assert_true(across(pair.grid, pair.image[1], u, known) < 0.25);
+  assert_true(across(pair.grid, pair.image[1], u, known) < 0.25); /* 0.22; the whole map 0.35 */
   free(known), free(flow), free(u);
   rb_claire_destroy(c);
   rb_pair_free(&pair);
 }
 
-/* Root mean square of det(I + du/dx) - 1 of the map, by central differences: no other code of the solver's. */
+/* Root mean square of det(I + du/dx) - 1 of the map. */
 static double volume_change(rb_claire *c, rb_grid g) {
-  const int64_t n = rb_grid_points(g), *m = g.n, stride[3] = {m[1] * m[2], m[2], 1};
+  const int64_t n = rb_grid_points(g);
   float *u = malloc(3 * (size_t)n * sizeof *u);
   double sum = 0;
   ok(rb_claire_displacement(c, u));
   for (int64_t i = 0; i < n; i++) {
     double d[3][3];
     for (int a = 0; a < 3; a++)
-      for (int b = 0; b < 3; b++) {
-        const int64_t at = i / stride[b] % m[b], up = i + (rb_wrap(at + 1, m[b]) - at) * stride[b], down = i + (rb_wrap(at - 1, m[b]) - at) * stride[b];
-        d[a][b] = (a == b) + 0.5 * ((double)u[a * n + up] - (double)u[a * n + down]);
-      }
+      for (int b = 0; b < 3; b++) d[a][b] = (a == b) + slope(g, u + a * n, b, i);
     sum += pow(d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) - d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) + d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]) - 1, 2);
   }
   free(u);
@@ -107,7 +108,7 @@ static void incompressible_keeps_volume(void **state) {
   c = phantom_problem("cpu-fft-cubic", o, 32, &pair);
   ok(rb_claire_solve(c, NULL, NULL, &r));
   const double free_to_change = volume_change(c, pair.grid);
-  assert_true(off < 2e-3 && free_to_change > 20 * off);
+  assert_true(off < 2e-3 && free_to_change > 20 * off); /* 5e-4, the differences' own error, and 0.078 */
   rb_claire_destroy(c);
   rb_pair_free(&pair);
 }
