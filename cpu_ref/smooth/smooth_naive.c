@@ -15,7 +15,8 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   const rb_grid g = p->desc.grid;
   const int64_t stride = axis == 0 ? g.n[1] * g.n[2] : axis == 1 ? g.n[2] : 1;
   const float *in = in_;
-  float *out = out_, w[RB_SMOOTH_RADIUS + 1];
+  float *out = out_, *w = malloc((size_t)(k->radius + 1) * sizeof *w);
+  if (!w) return RB_FAIL(RB_ENOMEM, "host memory");
   for (int d = 0; d <= k->radius; d++) w[d] = (float)k->k[d];
   int64_t at[3], i = 0;
   for (int c = 0; c < p->desc.components; c++)
@@ -27,7 +28,8 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
             if (at[axis] + d >= 0 && at[axis] + d < g.n[axis]) sum += w[d < 0 ? -d : d] * in[i + d * stride];
           out[i] = sum;
         }
+  free(w);
   return RB_OK;
 }
 
-const rb_smooth_ops rb_smooth_naive = {supports, plan, pass, NULL, destroy, 0};
+const rb_smooth_ops rb_smooth_naive = {supports, plan, pass, NULL, destroy, 0, 0};

@@ -16,7 +16,7 @@
 
 typedef struct {
   rb_smooth_plan head;
-  void *rows; /* a padded row a thread */
+  void *rows; /* a row a thread, with room for the widest kernel on either side */
   int64_t length;
 } omp_plan;
 
@@ -34,7 +34,7 @@ static rb_status plan(const rb_backend *backend, const rb_smooth_desc *d, rb_smo
   omp_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  p->length = (d->grid.n[2] + 2 * RB_SMOOTH_RADIUS + 31) / 32 * 32;
+  p->length = (3 * d->grid.n[2] + 31) / 32 * 32;
   RB_TRY(rb_alloc(backend, (size_t)omp_get_max_threads() * (size_t)p->length * rb_dtype_size(d->dtype), &p->rows));
   *out = &p->head;
   return RB_OK;
@@ -53,4 +53,4 @@ static rb_status pass(rb_smooth_plan *head, const rb_smooth_kernel *k, int axis,
   return RB_OK;
 }
 
-const rb_smooth_ops rb_smooth_omp = {supports, plan, pass, NULL, destroy, 0};
+const rb_smooth_ops rb_smooth_omp = {supports, plan, pass, NULL, destroy, 0, 0};

@@ -33,7 +33,7 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   return RB_OK;
 }
 
-const rb_smooth_ops rb_smooth_ref = {supports, plan, pass, NULL, destroy, 0};
+const rb_smooth_ops rb_smooth_ref = {supports, plan, pass, NULL, destroy, 0, 0};
 
 double rb_smooth_oracle_at(const rb_smooth_desc *d, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]) {
   const rb_grid g = d->grid;

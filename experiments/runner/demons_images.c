@@ -38,6 +38,15 @@ static struct {
   float *v; /* [3][n], kept for the life of the process */
 } kept;
 
+static rb_grid grid_of(const char *name) { return strcmp(name, "phantom") == 0 ? rb_grid_make(52, 61, 52) : rb_grid_make(104, 122, 104); }
+size_t rb_demons_velocity_bytes(const char *name) {
+  const rb_demons_options o = rb_demons_defaults();
+  const rb_variant *variant;
+  size_t bytes = 0;
+  if (rb_variant_find(&rb_demons_family, "cpu", &variant) != RB_OK || rb_demons_predict(variant, &o, grid_of(name), &bytes) != RB_OK) rb_clear();
+  return bytes;
+}
+
 static rb_status register_once(const char *name) {
   rb_status st = RB_OK;
   rb_pair pair = {0};
@@ -45,8 +54,7 @@ static rb_status register_once(const char *name) {
   const rb_variant *variant;
   rb_demons_result *r = calloc(1, sizeof *r);
   rb_demons_options o = rb_demons_defaults();
-  const int phantom = strcmp(name, "phantom") == 0;
-  const rb_grid grid = phantom ? rb_grid_make(52, 61, 52) : rb_grid_make(104, 122, 104);
+  const rb_grid grid = grid_of(name);
   RB_CHECK(r, RB_ENOMEM, "host memory");
   if (kept.v && strcmp(kept.name, name) == 0) goto done;
   o.stop = 0;

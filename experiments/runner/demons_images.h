@@ -13,6 +13,8 @@ rb_status rb_demons_pair(const char *name, rb_grid grid, rb_pair *out);
 rb_status rb_demons_case_pair(const rb_case *c, rb_pair *out);
 
 /* Velocity [3][n] in voxels of `grid`: found by 75 iterations of log-demons on the pair at 104x122x104 (52x61x52 for the phantom), brought
- * to the grid by linear interpolation. The registration is done once a process. */
+ * to the grid by linear interpolation. The registration is done once a process, on the CPU. */
 rb_status rb_demons_velocity_field(const char *name, rb_grid grid, float *v);
+/* What the registration asks of the CPU's backend, in bytes. */
+size_t rb_demons_velocity_bytes(const char *name);
 #endif

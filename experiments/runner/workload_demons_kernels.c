@@ -32,10 +32,15 @@ typedef struct {
 } state;
 
 static size_t bytes_of(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
+/* The field, its copy or the plan's scratch, the result, and the baseline's scratch. The field itself comes of a registration on the CPU, beside the
+ * plan and images at their full size. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  const size_t kernels = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3 : strstr(c->variant->name, "texture") ? bytes_of(c) : 0);
+  const size_t registration = rb_demons_velocity_bytes(rb_case_axis(c, "data", "phantom"));
+  const int on_host = c->variant->backend == RB_CPU;
   (void)rotations;
-  *backend = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3 : strstr(c->variant->name, "texture") ? bytes_of(c) : 0);
-  *host = 8 * bytes_of(c) + ((size_t)64 << 20);
+  *backend = on_host && registration + bytes_of(c) > kernels ? registration + bytes_of(c) : kernels;
+  *host = 4 * bytes_of(c) + ((size_t)320 << 20) + (on_host ? 0 : registration);
 }
 static size_t footprint(const rb_case *c) { return 3 * bytes_of(c); }
 
@@ -162,12 +167,12 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   const rb_smooth_desc sd = {.grid = g, .components = 3, .dtype = RB_F32};
   const rb_compose_desc cd = {.grid = g, .dtype = RB_F32};
   double worst = 0, range = 0, apart = 0, missing = 0;
-  rb_smooth_kernel kernel;
+  rb_smooth_kernel kernel = {0};
   float *got = malloc(bytes_of(s->c));
   (void)turn;
   RB_CHECK(got, RB_ENOMEM, "host memory");
   RB_TRY(s->backend->download(got, s->out, bytes_of(s->c)));
-  RB_TRY(rb_smooth_kernel_make(s->sigma, &kernel));
+  RB_TRY(rb_smooth_kernel_make(s->sigma, RB_SMOOTH_AXIS, &kernel));
 #pragma omp parallel for reduction(max : range, apart) reduction(+ : missing)
   for (int64_t i = 0; i < 3 * s->n; i++) {
     range = fmax(range, fabs((double)s->in[i]));
@@ -192,6 +197,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   o->bytes = s->what == PASS ? rb_smooth_bytes(&sd, 1) : smoothing ? rb_smooth_bytes(&sd, 3) : rb_compose_bytes(&cd);
   o->flops = smoothing ? rb_smooth_flops(&sd, s->sigma) / (s->what == PASS ? 3 : 1) : 0;
 done:
+  free(kernel.k);
   free(got);
   return st;
 }

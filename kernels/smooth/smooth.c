@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define RB_FAMILY_OPS rb_smooth_ops
 #define RB_FAMILY_DEF "kernels/smooth/smooth_variants.def"
@@ -15,11 +16,27 @@ const rb_family rb_smooth_family = {
 };
 
 static const rb_smooth_ops *ops_of(const rb_smooth_plan *p) { return p->variant->ops; }
+static int64_t longest(const rb_smooth_desc *d) {
+  int64_t most = 1;
+  for (int a = 0; a < 3; a++)
+    if (d->grid.n[a] > most) most = d->grid.n[a];
+  return most;
+}
+/* Taps on either side that can meet a value in lines of so many. */
+static int radius_of(double sigma, int64_t length) { return (int)fmin(ceil(3 * sigma), (double)length - 1); }
 static size_t bytes_of(const rb_smooth_desc *d) { return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype); }
 
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc) {
   const rb_smooth_ops *ops = variant->ops;
-  return ops && desc->sigma > 0 && ceil(3 * desc->sigma) <= ops->alone ? 0 : bytes_of(desc);
+  return ops && ops->run && desc->sigma > 0 && radius_of(desc->sigma, longest(desc)) <= ops->alone ? 0 : bytes_of(desc);
+}
+
+static rb_status check_sigma(double sigma) {
+  return sigma >= 0 && sigma <= RB_SMOOTH_AXIS ? RB_OK : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
+}
+static rb_status check_radius(const rb_variant *v, double sigma, int radius) {
+  const int most = ((const rb_smooth_ops *)v->ops)->most;
+  return !most || radius <= most ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "smooth: sigma %g voxels; %s ends at %.3g, cuda/march and cpu/omp take any", sigma, v->name, most / 3.0);
 }
 
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out) {
@@ -29,10 +46,12 @@ rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc
   rb_smooth_plan *p = NULL;
   *out = NULL;
   for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work", desc->components);
+  RB_TRY(check_sigma(desc->sigma));
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
+  RB_TRY(check_radius(variant, desc->sigma, radius_of(desc->sigma, longest(desc))));
   RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
@@ -49,40 +68,61 @@ void rb_smooth_destroy(rb_smooth_plan *p) {
   ops_of(p)->destroy(p);
 }
 
-rb_status rb_smooth_kernel_make(double sigma, rb_smooth_kernel *out) {
+rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel *out) {
   rb_status st = RB_OK;
   double sum = 0;
-  RB_CHECK(sigma >= 0 && ceil(3 * sigma) <= RB_SMOOTH_RADIUS, RB_EINVAL, "smooth: sigma %g voxels; 0 to %g work", sigma, RB_SMOOTH_RADIUS / 3.0);
-  out->radius = (int)ceil(3 * sigma);
-  for (int d = 0; d <= out->radius; d++) {
-    out->k[d] = sigma > 0 ? exp(-0.5 * d * d / (sigma * sigma)) : 1;
-    sum += (d ? 2 : 1) * out->k[d];
+  *out = (rb_smooth_kernel){.sigma = sigma};
+  RB_TRY(check_sigma(sigma));
+  out->radius = radius_of(sigma, longest);
+  out->k = malloc((size_t)(out->radius + 1) * sizeof *out->k);
+  RB_CHECK(out->k, RB_ENOMEM, "host memory");
+  for (int d = 0; d <= ceil(3 * sigma); d++) {
+    const double k = sigma > 0 ? exp(-0.5 * d * d / (sigma * sigma)) : 1;
+    if (d <= out->radius) out->k[d] = k;
+    sum += (d ? 2 : 1) * k;
   }
   for (int d = 0; d <= out->radius; d++) out->k[d] /= sum;
 done:
   return st;
 }
 
+/* The kernel that a call asks for. */
+static rb_status kernel_of(const rb_smooth_plan *p, double sigma, rb_smooth_kernel *k) {
+  rb_status st = RB_OK;
+  RB_CHECK(p->desc.sigma == 0 || sigma <= p->desc.sigma, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
+  RB_TRY(rb_smooth_kernel_make(sigma, longest(&p->desc), k));
+  RB_TRY(check_radius(p->variant, sigma, k->radius));
+done:
+  return st;
+}
+static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  const rb_smooth_kernel along = {k->sigma, radius_of(k->sigma, p->desc.grid.n[axis]), k->k};
+  return ops_of(p)->pass(p, &along, axis, in, out);
+}
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out) {
   rb_status st = RB_OK;
-  rb_smooth_kernel k;
+  rb_smooth_kernel k = {0};
   RB_CHECK(axis >= 0 && axis < 3 && in != out, RB_EINVAL, "smooth: axis %d of a pass; 0 to 2, out of place", axis);
-  RB_TRY(rb_smooth_kernel_make(sigma, &k));
-  RB_TRY(ops_of(p)->pass(p, &k, axis, in, out));
+  RB_TRY(kernel_of(p, sigma, &k));
+  RB_TRY(pass(p, &k, axis, in, out));
 done:
+  free(k.k);
   return st;
 }
 rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out) {
   rb_status st = RB_OK;
-  rb_smooth_kernel k;
+  rb_smooth_kernel k = {0};
   RB_CHECK(in != out, RB_EINVAL, "smooth: out of place only");
-  RB_TRY(rb_smooth_kernel_make(sigma, &k));
-  RB_CHECK(p->scratch || k.radius <= ops_of(p)->alone, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
-  if (ops_of(p)->run) return ops_of(p)->run(p, &k, in, out);
-  RB_TRY(ops_of(p)->pass(p, &k, 2, in, out));
-  RB_TRY(ops_of(p)->pass(p, &k, 1, out, p->scratch));
-  RB_TRY(ops_of(p)->pass(p, &k, 0, p->scratch, out));
+  RB_TRY(kernel_of(p, sigma, &k));
+  if (ops_of(p)->run && k.radius <= ops_of(p)->alone) {
+    RB_TRY(ops_of(p)->run(p, &k, in, out));
+    goto done;
+  }
+  RB_TRY(pass(p, &k, 2, in, out));
+  RB_TRY(pass(p, &k, 1, out, p->scratch));
+  RB_TRY(pass(p, &k, 0, p->scratch, out));
 done:
+  free(k.k);
   return st;
 }
 

@@ -16,13 +16,13 @@
 extern "C" {
 #endif
 
-enum { RB_SMOOTH_RADIUS = 64 };
+enum { RB_SMOOTH_AXIS = 1 << 20 }; /* most points along an axis, and greatest sigma */
 
 typedef struct {
   rb_grid grid;
   int components; /* 1 to 3 */
   rb_dtype dtype;
-  double sigma; /* the widest that rb_smooth will be asked for, which may save the scratch; 0: any */
+  double sigma; /* the widest that the plan will be asked for, which may save the scratch; 0: any */
 } rb_smooth_desc;
 
 typedef struct rb_smooth_plan {
@@ -32,33 +32,35 @@ typedef struct rb_smooth_plan {
   void *scratch; /* [components][n]; NULL where all axes are one kernel's work */
 } rb_smooth_plan;
 
-/* k(0) .. k(radius). */
+/* k(0) .. k(radius). Taps that reach beyond the longest axis meet nothing and are left out; the weights sum to 1 with them. */
 typedef struct {
+  double sigma;
   int radius;
-  double k[RB_SMOOTH_RADIUS + 1];
+  double *k;
 } rb_smooth_kernel;
 
 typedef struct {
   rb_status (*supports)(const rb_smooth_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_smooth_desc *desc, rb_smooth_plan **out);
   rb_status (*pass)(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
-  rb_status (*run)(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out); /* all axes; NULL: three passes */
+  rb_status (*run)(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out); /* all axes, without scratch, up to radius `alone` */
   void (*destroy)(rb_smooth_plan *p);
-  int alone; /* run needs no scratch up to this radius */
+  int alone, most; /* greatest radius of run, and of pass (0: any) */
 } rb_smooth_ops;
 
-/* RB_EINVAL for sizes and components out of range. */
+/* RB_EINVAL for sizes, components and sigma out of range, RB_EUNSUPPORTED for a sigma that is too wide for the variant. */
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out);
-/* Bytes of a plan's scratch on the backend; cpu/omp holds some rows a thread besides. */
+/* Bytes of a plan's scratch on the backend; besides, cpu/omp holds some rows a thread and cuda/march the weights of a wide kernel. */
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc);
-/* sigma >= 0 (0 copies); RB_EINVAL when 3 sigma exceeds RB_SMOOTH_RADIUS or what a plan without scratch can do, which is at least the sigma
- * it was made for. out must not be in. */
+/* sigma >= 0 (0 copies), however wide; RB_EINVAL above the sigma that the plan was made for, RB_EUNSUPPORTED above what the variant can
+ * do (A1 to A3 end at a radius of 64). out must not be in. */
 rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
 /* Along one axis only (0: x1, the slowest). */
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);
 void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
 
-rb_status rb_smooth_kernel_make(double sigma, rb_smooth_kernel *out);
+/* For lines of up to `longest` values; the caller frees k. RB_EINVAL for a sigma out of range, RB_ENOMEM. */
+rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel *out);
 /* Oracle of one value, float64: along `axis`, or all three by the sum over the box (-1). */
 double rb_smooth_oracle_at(const rb_smooth_desc *desc, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]);
 

@@ -1,4 +1,4 @@
-/* What the CUDA variants of smooth share: supports, plan, weights, and the pass of A3, which takes any radius. */
+/* What the CUDA variants of smooth share: supports, plan, weights. */
 #ifndef RB_SMOOTH_CUDA_CUH
 #define RB_SMOOTH_CUDA_CUH
 
@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 
+/* Weights that travel as an argument of a kernel. */
+enum { WEIGHTS_RADIUS = 64 };
 struct weights {
   int radius;
-  float k[RB_SMOOTH_RADIUS + 1];
+  float k[WEIGHTS_RADIUS + 1];
 };
 static inline weights weights_of(const rb_smooth_kernel *k) {
   weights w = {};
@@ -46,18 +48,7 @@ static inline rb_status smooth_plan(const rb_backend *b, const rb_smooth_desc *d
 }
 static inline void smooth_destroy(rb_smooth_plan *p) { free(p); }
 
-/* A2 on any axis; A3 along x1 and x2. Defined by smooth_cuda_shared.cu and smooth_cuda_coalesced.cu. */
+/* A2 on any axis, and along x3 A3, too; defined by smooth_cuda_shared.cu. */
 rb_status smooth_lines(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
-rb_status smooth_tiles(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
-
-/* Radius of ours compiled in for r: 3, 6, 7, 9 or 12, where one between takes the next with zero weights; 0: none up to `most`. */
-static inline int compiled_radius(int r, int most) {
-  static const int compiled[] = {3, 6, 7, 9, 12};
-  for (size_t i = 0; i < sizeof compiled / sizeof *compiled; i++)
-    if (r <= compiled[i]) return compiled[i] <= most ? compiled[i] : 0;
-  return 0;
-}
-/* Ours, one axis; defined by smooth_cuda_passes.cu. */
-rb_status smooth_march_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* Ours: all three axes in one kernel. Planes of a tile are filtered along x2 and x3 from shared memory and along x1 in registers, where
- * a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius); beyond, three passes. */
-#include "kernels/smooth/smooth_cuda.cuh"
+ * a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius). */
+#include "kernels/smooth/smooth_cuda_march.cuh"
 
-enum { FUSED_MOST = 9, TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
+enum { TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
 
 /* V: floats a load brings (4 where rows begin on 16 bytes); P: planes a step, between two barriers; STAGES: steps whose planes have
  * room in shared memory, all but one on their way. Beside them lie the planes of two steps, filtered along x2. */
@@ -210,19 +210,13 @@ done:
   return st;
 }
 static rb_status run(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
-  rb_status st = RB_OK;
   switch (compiled_radius(k->radius, FUSED_MOST)) {
     case 3: return fused<3>(p, k, in, out);
     case 6: return fused<6>(p, k, in, out);
     case 7: return fused<7>(p, k, in, out);
     case 9: return fused<9>(p, k, in, out);
-    default: break;
+    default: return RB_FAIL(RB_EUNSUPPORTED, "smooth: radius %d fused; up to %d work", k->radius, FUSED_MOST);
   }
-  RB_TRY(smooth_march_pass(p, k, 2, in, out));
-  RB_TRY(smooth_march_pass(p, k, 1, out, p->scratch));
-  RB_TRY(smooth_march_pass(p, k, 0, p->scratch, out));
-done:
-  return st;
 }
 
-extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_plan, smooth_march_pass, run, smooth_destroy, FUSED_MOST};
+extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_wide_plan, smooth_march_pass, run, smooth_wide_destroy, FUSED_MOST, 0};

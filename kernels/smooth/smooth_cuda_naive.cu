@@ -19,4 +19,4 @@ done:
   return st;
 }
 
-extern "C" const rb_smooth_ops rb_smooth_cuda_naive = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0};
+extern "C" const rb_smooth_ops rb_smooth_cuda_naive = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0, WEIGHTS_RADIUS};

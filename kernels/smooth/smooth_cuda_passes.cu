@@ -2,9 +2,8 @@
  * every value is loaded once and added to all of them, acc[j] = acc[j + 1] + k(j) f, where the shift costs nothing. Along x3 a thread
  * works out neighbouring outputs of a row.
  *
- * V: values a thread takes side by side; 4 where rows begin on 16 bytes, else 1. Radii are compiled in (compiled_radius); beyond,
- * A3's passes. */
-#include "kernels/smooth/smooth_cuda.cuh"
+ * V: values a thread takes side by side; 4 where rows begin on 16 bytes, else 1. Radii are compiled in (compiled_radius). */
+#include "kernels/smooth/smooth_cuda_march.cuh"
 
 enum { THREADS = 128, SEGMENT = 128, ROW_WARPS = THREADS / 32 };
 
@@ -140,12 +139,12 @@ done:
   return st;
 }
 rb_status smooth_march_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
-  switch (compiled_radius(k->radius, 12)) {
+  switch (compiled_radius(k->radius, PASSES_MOST)) {
     case 3: return along<3>(p, k, axis, (const float *)in, (float *)out);
     case 6: return along<6>(p, k, axis, (const float *)in, (float *)out);
     case 7: return along<7>(p, k, axis, (const float *)in, (float *)out);
     case 9: return along<9>(p, k, axis, (const float *)in, (float *)out);
-    case 12: return along<12>(p, k, axis, (const float *)in, (float *)out);
-    default: return axis == 2 ? smooth_lines(p, k, axis, in, out) : smooth_tiles(p, k, axis, in, out);
+    case PASSES_MOST: return along<PASSES_MOST>(p, k, axis, (const float *)in, (float *)out);
+    default: return smooth_wide_pass(p, k, axis, in, out);
   }
 }

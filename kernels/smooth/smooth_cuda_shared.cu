@@ -30,4 +30,4 @@ done:
 }
 static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) { return smooth_lines(p, k, axis, in, out); }
 
-extern "C" const rb_smooth_ops rb_smooth_shared = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0};
+extern "C" const rb_smooth_ops rb_smooth_shared = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0, WEIGHTS_RADIUS};

@@ -250,8 +250,7 @@ static rb_status check_options(const rb_demons_options *o) {
   const double smoothing[] = {o->sigma_fluid, o->sigma_diffusion};
   for (int k = 0; k < 2; k++) {
     RB_CHECK(positive[k] > 0 && isfinite(positive[k]), RB_EINVAL, "%s is %g; it must be positive", k ? "sigma_x" : "sigma_i", positive[k]);
-    RB_CHECK(smoothing[k] >= 0 && 3 * smoothing[k] <= RB_SMOOTH_RADIUS, RB_EINVAL, "%s is %g voxels; 0 to %g work", k ? "sigma_diffusion" : "sigma_fluid", smoothing[k],
-             RB_SMOOTH_RADIUS / 3.0);
+    RB_CHECK(smoothing[k] >= 0 && smoothing[k] <= RB_SMOOTH_AXIS, RB_EINVAL, "%s is %g voxels; 0 to 2^20 work", k ? "sigma_diffusion" : "sigma_fluid", smoothing[k]);
   }
   RB_CHECK(o->padding >= 1 && o->padding <= 4, RB_EINVAL, "padding is %g; 1 to 4 work", o->padding);
   RB_CHECK(o->iterations >= 1 && o->iterations <= RB_DEMONS_ROWS, RB_EINVAL, "%d iterations; 1 to %d work", o->iterations, RB_DEMONS_ROWS);
