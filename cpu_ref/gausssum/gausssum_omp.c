@@ -42,18 +42,18 @@ static rb_status supports(const rb_gausssum_desc *d) {
   (void)d;
   return RB_OK;
 }
+static size_t workspace(const rb_gausssum_desc *d) { return (size_t)d->n * rb_dtype_size(d->dtype); }
 static void destroy(rb_gausssum_plan *head) {
   rb_release(head->backend, ((omp_plan *)head)->zero);
   free(head);
 }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
-  size_t bytes = (size_t)d->n * rb_dtype_size(d->dtype);
   omp_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, bytes, &p->zero));
-  memset(p->zero, 0, bytes);
+  RB_TRY(rb_alloc(backend, workspace(d), &p->zero));
+  memset(p->zero, 0, workspace(d));
   *out = &p->head;
   return RB_OK;
 done:
@@ -84,4 +84,4 @@ static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const vo
   return RB_OK;
 }
 
-const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum, NULL, NULL, destroy, NULL};
+const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum, NULL, NULL, destroy, workspace};

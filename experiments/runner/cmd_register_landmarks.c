@@ -261,7 +261,6 @@ int rb_cmd_register_landmarks(int argc, char **argv) {
   request r = {.options = rb_landmarks_defaults()};
   static rb_landmarks_result result;
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
-  r.options.lambda = 250000; /* the paper's 500000 in our formula, as experiment table1 */
   r.options.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;

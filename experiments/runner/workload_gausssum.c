@@ -7,7 +7,6 @@
 #include "kernels/base/rng.h"
 #include "kernels/gausssum/gausssum.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +118,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
         largest = fmax(largest, e);
       }
   }
-  /* the momenta are positive, so a sum grows to `largest`; its roundings pile up like the root of their number: n in sequence, some hundred in blocks */
-  const double roundings = strcmp(s->c->variant->name, "cpu/naive") == 0 ? fmax(256, (double)n) : 256;
-  rb_outcome_verify(o, "greatest error of the rows looked at", worst, 4 * sqrt(roundings) * FLT_EPSILON * largest, "oracle, float64");
+  /* the momenta are positive, so a sum grows to `largest` */
+  rb_outcome_verify(o, "greatest error of the rows looked at", worst, rb_gausssum_tolerance(s->c->variant, &s->desc, largest), "oracle, float64");
   rb_outcome_metric(o, "error_relative", sqrt(off / norm), "1", "||out - exact|| / ||exact|| on up to 96 rows");
   rb_outcome_metric(o, "error_max", worst / largest, "1", "greatest |out - exact| / greatest |exact|");
   o->pairs = (double)n * (double)n;

@@ -32,21 +32,6 @@ typedef struct {
 
 static const double FOLLOWED = 10; /* s: longer solves are not made once more to be followed */
 static const char synthetic_name[] = "synthetic-";
-static size_t points_of(const rb_case *c) {
-  const char *points = rb_case_axis(c, "points", NULL);
-  if (points) return (size_t)atoll(points);
-  const char *data = rb_case_axis(c, "data", "mtl");
-  return strncmp(data, synthetic_name, strlen(synthetic_name)) == 0 ? (size_t)atoll(data + strlen(synthetic_name)) : 1847;
-}
-/* On the host: the float64 twin of the verification, and the points. */
-static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  const size_t n = points_of(c);
-  rb_landmarks_options o;
-  (void)rotations;
-  if (rb_landmark_case_options(c, &o) != RB_OK) rb_clear(); /* setup tells it; the options are usable */
-  *backend = rb_landmark_case_bytes(c, (int64_t)n);
-  *host = 3 * n * sizeof(double) * (2 * (size_t)o.steps + 50);
-}
 static size_t footprint(const rb_case *c) {
   (void)c;
   return (size_t)1 << 20;
@@ -120,6 +105,24 @@ done:
   return st;
 }
 
+static rb_status load_points(const rb_case *c, state *s) {
+  const char *points = rb_case_axis(c, "points", NULL);
+  return points ? synthetic(points, s->set) : load(rb_case_axis(c, "data", "mtl"), s);
+}
+
+/* On the host: the float64 twin of the verification, and the points. */
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  state probe = {0};
+  rb_landmarks_options o;
+  (void)rotations;
+  if (rb_landmark_case_options(c, &o) != RB_OK) rb_clear(); /* setup tells what is wrong with options and points */
+  if (load_points(c, &probe) != RB_OK) rb_clear();
+  const int64_t n = probe.set[0].n;
+  *backend = rb_landmark_case_bytes(c, n);
+  *host = 3 * (size_t)n * sizeof(double) * (2 * (size_t)o.steps + 50);
+  for (int i = 0; i < 2; i++) rb_points_free(&probe.set[i]);
+}
+
 static rb_status create(const state *s, const rb_landmarks_config *config, rb_landmarks **out) {
   return rb_landmark_case_create(config, &s->options, s->set[0].n, s->set[0].dim, s->set[0].x, s->set[1].x, out);
 }
@@ -132,8 +135,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->c = c;
   s->unit = "mm";
   RB_TRY(rb_landmark_case_options(c, &s->options));
-  const char *points = rb_case_axis(c, "points", NULL);
-  RB_TRY(points ? synthetic(points, s->set) : load(rb_case_axis(c, "data", "mtl"), s));
+  RB_TRY(load_points(c, s));
   RB_TRY(create(s, c->variant->ops, &s->solver));
   *out = s;
   s = NULL;

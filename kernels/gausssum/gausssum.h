@@ -73,8 +73,9 @@ void rb_gausssum_oracle_row(const rb_gausssum_desc *desc, double sigma, const vo
 size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc);
 /* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow), 15 dim (backward). */
 double rb_gausssum_flops(const rb_gausssum_desc *desc, char which);
-/* Largest accepted |out - oracle| for sums of n terms of at most `term` each: float32 adds n roundings in sequence at worst. */
-double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *desc, double term);
+/* Largest accepted |out - oracle| for sums that grow to `size` on their way: the largest sum itself where terms have one sign, sqrt(n) terms
+ * where they have either. Not the worst case, in which all roundings point one way: that would let whole terms be missing. */
+double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *desc, double size);
 
 #ifdef __cplusplus
 }

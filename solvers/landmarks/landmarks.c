@@ -31,7 +31,7 @@ static double now(void) {
 }
 
 rb_landmarks_options rb_landmarks_defaults(void) {
-  return (rb_landmarks_options){.sigma = 1.5, .lambda = 500000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
+  return (rb_landmarks_options){.sigma = 1.5, .lambda = 250000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
 }
 const char *rb_landmarks_end_name(rb_landmarks_end e) {
   static const char *const names[] = {"evaluations used up", "converged", "line search failed", "interrupted"};

@@ -3,7 +3,7 @@
  *   minimise over p0   E = H(q0, p0) + lambda sum_i |q_i(1) - target_i|^2,
  *   q' = dH/dp, p' = -dH/dq by explicit Euler over T time points, dt = 1/(T - 1),   H = 1/2 p' K(q) p
  *
- * (the authors' program weighs by lambda / 2: its objectives are those of half the lambda here)
+ * (the authors' program weighs by lambda / 2: what the paper calls 500000 is 250000 here)
  * with the Gaussian kernel of the family gausssum. The gradient is that of the discrete flow, by back-propagation through
  * its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method, its vectors in the backend's memory above 30000 unknowns and on the host below; the paper used
  * VNL's. Sources: shooting2018 sections 2.1 and 2.2; the 1/2 and dt are its reference implementation's. */
@@ -20,7 +20,7 @@ typedef struct {
 extern const rb_family rb_landmarks_family;
 
 typedef struct {
-  double sigma, lambda; /* 1.5, 500000 */
+  double sigma, lambda; /* 1.5, 250000 */
   int steps;            /* T: 40 time points */
   int evaluations;      /* of objective and gradient, at most: 400 (what the paper calls iterations) */
   rb_dtype dtype;

@@ -135,6 +135,7 @@ static rb_status objective_on_host(rb_landmarks *s, Vec x, double *kinetic, doub
   RB_TRY(s->backend->upload(at(s, s->p, 0), s->narrow, (size_t)s->unknowns * sizeof *s->narrow));
   RB_TRY(evaluate(s, g != NULL));
   RB_TRY(s->backend->download(s->fetched + skip, s->answer + skip, 3 * stride - skip));
+#pragma omp simd reduction(+ : energy, square)
   for (int64_t i = 0; i < s->unknowns; i++) energy += p[i] * (double)hp[i], square += (double)miss[i] * (double)miss[i];
   RB_PETSC(VecRestoreArrayRead(x, &p));
   if (g) {
