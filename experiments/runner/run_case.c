@@ -75,10 +75,9 @@ static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int 
   if (backend) rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
 }
 
-/* Sums over pairs against the arithmetic that bounds them. */
-static void add_pair_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
-  if (!(o->pairs > 0)) return;
-  const double exponentials = 100 * o->pairs / seconds / rb_exp2_roof(b->kind), arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind);
+/* Work against the arithmetic that bounds it. */
+static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
+  const double arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind), exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0;
   if (exponentials > 0) rb_outcome_metric(o, "percent_exp2", exponentials, "%", "100 pair_rate / measured exponentials; a pair used for both its points needs one");
   if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
 }
@@ -138,7 +137,7 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
   after = rb_clocks_now();
   add_memory(c, w, peak, rotations, &last);
-  add_pair_roofs(b, timing.median, &last);
+  add_arithmetic_roofs(b, timing.median, &last);
   int valid = all_valid(&last);
   *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
   rb_case_json_outcome(*out, &last);
