@@ -37,15 +37,17 @@ const rb_smooth_ops rb_smooth_ref = {supports, plan, pass, NULL, destroy, 0, 0};
 
 double rb_smooth_oracle_at(const rb_smooth_desc *d, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]) {
   const rb_grid g = d->grid;
-  int64_t r[3], i[3];
+  int64_t low[3], high[3], i[3]; /* what of the box lies in the grid */
   double sum = 0;
-  for (int a = 0; a < 3; a++) r[a] = axis < 0 || axis == a ? k->radius : 0;
-  for (i[0] = at[0] - r[0]; i[0] <= at[0] + r[0]; i[0]++)
-    for (i[1] = at[1] - r[1]; i[1] <= at[1] + r[1]; i[1]++)
-      for (i[2] = at[2] - r[2]; i[2] <= at[2] + r[2]; i[2]++) {
+  for (int a = 0; a < 3; a++) {
+    const int64_t r = axis < 0 || axis == a ? k->radius : 0;
+    low[a] = at[a] > r ? at[a] - r : 0, high[a] = at[a] + r < g.n[a] ? at[a] + r : g.n[a] - 1;
+  }
+  for (i[0] = low[0]; i[0] <= high[0]; i[0]++)
+    for (i[1] = low[1]; i[1] <= high[1]; i[1]++)
+      for (i[2] = low[2]; i[2] <= high[2]; i[2]++) {
         double weight = 1;
-        for (int a = 0; a < 3; a++) weight *= i[a] < 0 || i[a] >= g.n[a] ? 0 : r[a] ? k->k[llabs(i[a] - at[a])] : 1;
-        if (weight == 0) continue;
+        for (int a = 0; a < 3; a++) weight *= axis < 0 || axis == a ? k->k[llabs(i[a] - at[a])] : 1;
         const int64_t from = component * rb_grid_points(g) + (i[0] * g.n[1] + i[1]) * g.n[2] + i[2];
         sum += weight * (d->dtype == RB_F64 ? ((const double *)in)[from] : (double)((const float *)in)[from]);
       }

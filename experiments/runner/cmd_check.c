@@ -19,7 +19,8 @@ static const char check_help[] =
     "  --junit FILE     write JUnit XML\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
-    "  --largest N      leave out sets of more than N points (for tools under which they would take minutes)\n"
+    "  --largest N      leave out sets of more than N points, and most steps of long flows (for tools\n"
+    "                   under which they would take minutes)\n"
     "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";

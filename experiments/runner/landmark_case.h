@@ -5,7 +5,7 @@
 #include "experiments/runner/workload.h"
 #include "solvers/landmarks/landmarks.h"
 
-/* Axes steps (40), evaluations (400), lambda (500000), sigma (1.5), strictly read; RB_EINVAL. */
+/* Axes steps (40), evaluations (400), lambda (250000), sigma (1.5), strictly read; RB_EINVAL. */
 rb_status rb_landmark_case_options(const rb_case *c, rb_landmarks_options *out);
 /* Points [dim][n] on the host. */
 rb_status rb_landmark_case_create(const rb_landmarks_config *config, const rb_landmarks_options *o, int64_t n, int dim, const double *template_points, const double *target,

@@ -117,7 +117,7 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   (void)rotations;
   if (rb_landmark_case_options(c, &o) != RB_OK) rb_clear(); /* setup tells what is wrong with options and points */
   if (load_points(c, &probe) != RB_OK) rb_clear();
-  const int64_t n = probe.set[0].n;
+  const int64_t n = probe.set[0].n ? probe.set[0].n : 1847; /* absent: as many as the paper's */
   *backend = rb_landmark_case_bytes(c, n);
   *host = 3 * (size_t)n * sizeof(double) * (2 * (size_t)o.steps + 50);
   for (int i = 0; i < 2; i++) rb_points_free(&probe.set[i]);

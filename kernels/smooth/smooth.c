@@ -35,8 +35,20 @@ static rb_status check_sigma(double sigma) {
   return sigma >= 0 && sigma <= RB_SMOOTH_AXIS ? RB_OK : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
 }
 static rb_status check_radius(const rb_variant *v, double sigma, int radius) {
-  const int most = ((const rb_smooth_ops *)v->ops)->most;
-  return !most || radius <= most ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "smooth: sigma %g voxels; %s ends at %.3g, cuda/march and cpu/omp take any", sigma, v->name, most / 3.0);
+  const rb_smooth_ops *ops = v->ops;
+  return !ops || !ops->most || radius <= ops->most
+             ? RB_OK
+             : RB_FAIL(RB_EUNSUPPORTED, "smooth: sigma %g voxels has radius %d here; %s ends at %d, ours and the CPU's take any", sigma, radius, v->name, ops->most);
+}
+rb_status rb_smooth_possible(const rb_variant *variant, const rb_smooth_desc *desc) {
+  rb_status st = RB_OK;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work", desc->components);
+  RB_TRY(check_sigma(desc->sigma));
+  RB_TRY(check_radius(variant, desc->sigma, radius_of(desc->sigma, longest(desc))));
+done:
+  return st;
 }
 
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out) {
@@ -45,13 +57,9 @@ rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc
   const rb_backend *backend;
   rb_smooth_plan *p = NULL;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work", desc->components);
-  RB_TRY(check_sigma(desc->sigma));
+  RB_TRY(rb_smooth_possible(variant, desc));
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
-  RB_TRY(check_radius(variant, desc->sigma, radius_of(desc->sigma, longest(desc))));
   RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
@@ -73,37 +81,37 @@ rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel 
   double sum = 0;
   *out = (rb_smooth_kernel){.sigma = sigma};
   RB_TRY(check_sigma(sigma));
-  out->radius = radius_of(sigma, longest);
-  out->k = malloc((size_t)(out->radius + 1) * sizeof *out->k);
+  out->radius = out->held = radius_of(sigma, longest);
+  out->k = malloc((size_t)(out->held + 1) * sizeof *out->k);
   RB_CHECK(out->k, RB_ENOMEM, "host memory");
   for (int d = 0; d <= ceil(3 * sigma); d++) {
     const double k = sigma > 0 ? exp(-0.5 * d * d / (sigma * sigma)) : 1;
-    if (d <= out->radius) out->k[d] = k;
+    if (d <= out->held) out->k[d] = k;
     sum += (d ? 2 : 1) * k;
   }
-  for (int d = 0; d <= out->radius; d++) out->k[d] /= sum;
+  for (int d = 0; d <= out->held; d++) out->k[d] /= sum;
 done:
   return st;
 }
 
-/* The kernel that a call asks for. */
-static rb_status kernel_of(const rb_smooth_plan *p, double sigma, rb_smooth_kernel *k) {
+/* The kernel that a call asks for, for lines of up to `length` values. */
+static rb_status kernel_of(const rb_smooth_plan *p, double sigma, int64_t length, rb_smooth_kernel *k) {
   rb_status st = RB_OK;
   RB_CHECK(p->desc.sigma == 0 || sigma <= p->desc.sigma, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
-  RB_TRY(rb_smooth_kernel_make(sigma, longest(&p->desc), k));
+  RB_TRY(rb_smooth_kernel_make(sigma, length, k));
   RB_TRY(check_radius(p->variant, sigma, k->radius));
 done:
   return st;
 }
 static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
-  const rb_smooth_kernel along = {k->sigma, radius_of(k->sigma, p->desc.grid.n[axis]), k->k};
+  const rb_smooth_kernel along = {k->sigma, radius_of(k->sigma, p->desc.grid.n[axis]), k->held, k->k};
   return ops_of(p)->pass(p, &along, axis, in, out);
 }
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out) {
   rb_status st = RB_OK;
   rb_smooth_kernel k = {0};
   RB_CHECK(axis >= 0 && axis < 3 && in != out, RB_EINVAL, "smooth: axis %d of a pass; 0 to 2, out of place", axis);
-  RB_TRY(kernel_of(p, sigma, &k));
+  RB_TRY(kernel_of(p, sigma, p->desc.grid.n[axis], &k));
   RB_TRY(pass(p, &k, axis, in, out));
 done:
   free(k.k);
@@ -113,7 +121,7 @@ rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out) 
   rb_status st = RB_OK;
   rb_smooth_kernel k = {0};
   RB_CHECK(in != out, RB_EINVAL, "smooth: out of place only");
-  RB_TRY(kernel_of(p, sigma, &k));
+  RB_TRY(kernel_of(p, sigma, longest(&p->desc), &k));
   if (ops_of(p)->run && k.radius <= ops_of(p)->alone) {
     RB_TRY(ops_of(p)->run(p, &k, in, out));
     goto done;
@@ -127,7 +135,9 @@ done:
 }
 
 double rb_smooth_flops(const rb_smooth_desc *d, double sigma) {
-  return 3 * 2 * (2 * ceil(3 * sigma) + 1) * d->components * (double)rb_grid_points(d->grid);
+  double taps = 0;
+  for (int a = 0; a < 3; a++) taps += 2 * radius_of(sigma, d->grid.n[a]) + 1;
+  return 2 * taps * d->components * (double)rb_grid_points(d->grid);
 }
 double rb_smooth_bytes(const rb_smooth_desc *d, int passes) { return 2.0 * passes * (double)bytes_of(d); }
 double rb_smooth_tolerance(const rb_smooth_desc *d, double sigma, double range) {

@@ -32,39 +32,43 @@ typedef struct rb_smooth_plan {
   void *scratch; /* [components][n]; NULL where all axes are one kernel's work */
 } rb_smooth_plan;
 
-/* k(0) .. k(radius). Taps that reach beyond the longest axis meet nothing and are left out; the weights sum to 1 with them. */
+/* k(0) .. k(held). Taps that reach beyond a line meet nothing and are left out; the weights sum to 1 with them. */
 typedef struct {
   double sigma;
-  int radius;
+  int radius; /* up to where they are wanted along an axis */
+  int held;
   double *k;
 } rb_smooth_kernel;
 
 typedef struct {
   rb_status (*supports)(const rb_smooth_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_smooth_desc *desc, rb_smooth_plan **out);
-  rb_status (*pass)(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out);
+  rb_status (*pass)(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out); /* radius: below the axis's length */
   rb_status (*run)(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out); /* all axes, without scratch, up to radius `alone` */
   void (*destroy)(rb_smooth_plan *p);
   int alone, most; /* greatest radius of run, and of pass (0: any) */
 } rb_smooth_ops;
 
-/* RB_EINVAL for sizes, components and sigma out of range, RB_EUNSUPPORTED for a sigma that is too wide for the variant. */
+/* RB_EINVAL for sizes, components and sigma out of range, RB_EUNSUPPORTED for a sigma that is too wide for the variant: what _create and
+ * the calls say, before anything is allocated. */
+rb_status rb_smooth_possible(const rb_variant *variant, const rb_smooth_desc *desc);
 rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc, rb_smooth_plan **out);
 /* Bytes of a plan's scratch on the backend; besides, cpu/omp holds some rows a thread and cuda/march the weights of a wide kernel. */
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc);
 /* sigma >= 0 (0 copies), however wide; RB_EINVAL above the sigma that the plan was made for, RB_EUNSUPPORTED above what the variant can
- * do (A1 to A3 end at a radius of 64). out must not be in. */
+ * do (A1 to A3 end at a radius of 64, or the axis's length - 1). out must not be in. A value that is not finite spoils what lies within the radius,
+ * in cuda/march also some values beyond. */
 rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
 /* Along one axis only (0: x1, the slowest). */
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);
 void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
 
-/* For lines of up to `longest` values; the caller frees k. RB_EINVAL for a sigma out of range, RB_ENOMEM. */
+/* For lines of up to `longest` >= 1 values; the caller frees k. RB_EINVAL for a sigma out of range, RB_ENOMEM. */
 rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel *out);
 /* Oracle of one value, float64: along `axis`, or all three by the sum over the box (-1). */
 double rb_smooth_oracle_at(const rb_smooth_desc *desc, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]);
 
-/* Useful work of all three passes: 2 (2 r + 1) FLOPs a value and axis; least traffic: one read and one write a value and pass. */
+/* Useful work of all three passes: 2 (2 r + 1) FLOPs a value and axis, r below the axis's length; least traffic: one read and one write a value and pass. */
 double rb_smooth_flops(const rb_smooth_desc *desc, double sigma);
 double rb_smooth_bytes(const rb_smooth_desc *desc, int passes);
 /* Largest accepted |out - oracle| for |f| <= range: the weights sum to 1, each axis rounds a sum of 2 r + 1 products. */

@@ -13,7 +13,7 @@ typedef struct {
   float *staged;  /* their copy on the host */
   int centre;     /* where the middle one lies */
   double sigma;   /* whose they are */
-  int radius;     /* how far they reach; -1: nobody's */
+  int held;       /* how far they reach; -1: nobody's */
 } march_plan;
 
 rb_status smooth_wide_plan(const rb_backend *b, const rb_smooth_desc *d, rb_smooth_plan **out);

@@ -6,7 +6,7 @@
 enum { LINES = 32, WARPS = 8, OUTPUTS = 16, PIECE = WARPS * OUTPUTS, CHUNK = 32, SHARE = CHUNK / WARPS, MARGIN = CHUNK + OUTPUTS };
 
 /* ROWS: lines lie along x3, each in a piece of memory; otherwise neighbouring lines are neighbours in memory. taps[d]: the weight at
- * distance d, 0 beyond the radius; good for |d| < length + MARGIN. */
+ * distance d, 0 beyond the kernel's own radius (`radius` may be cut to length - 1); to be read for |d| < length + MARGIN. */
 template <bool ROWS>
 static __global__ void __launch_bounds__(LINES *WARPS) wide_kernel(view v, int pieces, int radius, const float *__restrict__ taps, const float *__restrict__ in, float *__restrict__ out) {
   __shared__ float s[ROWS ? PIECE : CHUNK][LINES + 1];
@@ -63,18 +63,18 @@ static __global__ void __launch_bounds__(LINES *WARPS) wide_kernel(view v, int p
     for (int i = lane; i < PIECE && begin + i < v.length; i += LINES) out[(line + row) * v.length + begin + i] = s[i][row];
 }
 
-/* The weights of k on the backend; wider ones of the same sigma do, as k is then cut to lines that end before them. */
+/* The weights of k on the backend; more of the same sigma do, as a line that wants fewer ends before them. */
 static rb_status bring(march_plan *p, const rb_smooth_kernel *k) {
   rb_status st = RB_OK;
   RB_CHECK(p->taps, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", k->sigma, p->head.desc.sigma);
-  if (p->sigma == k->sigma && p->radius >= k->radius) goto done;
+  if (p->sigma == k->sigma && p->held >= k->held) goto done;
   for (int i = 0; i <= 2 * p->centre; i++) {
     const int d = abs(i - p->centre);
-    p->staged[i] = d <= k->radius ? (float)k->k[d] : 0.0f;
+    p->staged[i] = d <= k->held ? (float)k->k[d] : 0.0f;
   }
-  p->radius = -1;
+  p->held = -1;
   RB_TRY(p->head.backend->upload(p->taps, p->staged, (size_t)(2 * p->centre + 1) * sizeof *p->taps));
-  p->sigma = k->sigma, p->radius = k->radius;
+  p->sigma = k->sigma, p->held = k->held;
 done:
   return st;
 }
@@ -97,7 +97,7 @@ rb_status smooth_wide_plan(const rb_backend *b, const rb_smooth_desc *d, rb_smoo
   march_plan *p = (march_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = b;
-  p->radius = -1;
+  p->held = -1;
   if (d->sigma == 0 || ceil(3 * d->sigma) > PASSES_MOST) {
     for (int a = 0; a < 3; a++)
       if (d->grid.n[a] > p->centre) p->centre = (int)d->grid.n[a];

@@ -294,6 +294,7 @@ rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *
   RB_TRY(check_options(options));
   const rb_smooth_desc smooth = smoothing(options, c, padded(options, grid));
   RB_TRY(rb_variant_find(&rb_smooth_family, c->smooth, &v));
+  RB_TRY(rb_smooth_possible(v, &smooth));
   /* four vectors, three images; textures of float4 where they are used */
   *out = (size_t)rb_grid_points(smooth.grid) * (15 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype) +
          rb_smooth_workspace(v, &smooth);

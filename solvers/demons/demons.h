@@ -54,12 +54,12 @@ typedef struct {
 typedef struct rb_demons rb_demons;
 typedef void (*rb_demons_hook)(void *context, int iteration, double energy, double longest);
 
-/* Images of the host [n], float32. RB_EINVAL for options out of range. */
+/* Images of the host [n], float32. RB_EINVAL for options out of range, RB_EUNSUPPORTED for a sigma that the variant's smoothing cannot do. */
 rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, const float *template_image,
                            const float *reference, rb_demons **out);
 /* What _create took: buffers, textures and images on the backend. */
 double rb_demons_setup_seconds(const rb_demons *s);
-/* Bytes on the backend that _create asks for. */
+/* Bytes on the backend that _create asks for; fails as it would on the options. */
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out);
 /* Where the next solve begins: velocity [3][n] on the host, in voxels; NULL: 0, the default. */
 rb_status rb_demons_start(rb_demons *s, const float *velocity);

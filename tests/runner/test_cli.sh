@@ -292,7 +292,8 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   expect 6 "iterations used up; the last iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
   expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
   expect 2 "unknown update" "${solve[@]}" --size 16 --update plus --out d
-  expect 2 "sigma_fluid is 30 voxels" "${solve[@]}" --size 16 --sigma-fluid 30 --out d
+  expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --sigma-fluid 40 --out d
+  expect 2 "sigma_fluid is 2e\+06 voxels" "${solve[@]}" --size 16 --sigma-fluid 2e6 --out d
   expect 2 "sigma-x .* not a positive number" "${solve[@]}" --sigma-x 0 --out d
   expect 2 "too few to halve" "${solve[@]}" --size 16 --levels 5 --out d
   expect 2 "truncated" "$bin" register demons --template cut.nii --reference $brain --variant cpu --size 16 --out d
@@ -380,13 +381,21 @@ expect 0 "regbench" "$bin" doctor
 record=$experiments/../scripts/record
 cat >stand-in <<'STANDIN'
 #!/bin/bash
+if [ "$1" = report ]; then
+  [ ! -e changed ] || echo STALE
+  exit
+fi
 echo "$@" >>asked
 mkdir -p "recorded/host/$2" && printf '{\n "complete": true,\n}\n' >"recorded/host/$2/paper.json"
 STANDIN
 chmod +x stand-in
 expect 0 "shooting2018/table1: exit 0" "$record" --program ./stand-in --out recorded shooting2018/table1
 ok "record leaves the one thread's half hour out" grep -q -- "--where method=CPU all cores,.*method=ours GPU" asked
-expect 0 "shooting2018/table1: there" "$record" --program ./stand-in --out recorded shooting2018/table1
+expect 0 "shooting2018/table1: there$" "$record" --program ./stand-in --out recorded shooting2018/table1
+touch changed
+expect 8 "made by other code; remove recorded/host/shooting2018/table1/paper.json" "$record" --program ./stand-in --out recorded shooting2018/table1
+ok "record leaves alone what other code made" test "$(wc -l <asked)" = 1
+rm changed
 expect 0 "demons2020/table1: exit 0" "$record" --program ./stand-in --out recorded
 ok "record makes every experiment" test "$(wc -l <asked)" = "$(find "$experiments" -name '*.yaml' | wc -l)"
 expect 2 "whole number" "$record" --seconds soon

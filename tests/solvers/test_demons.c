@@ -2,6 +2,7 @@
 #include "tests/ok.h"
 
 #include "kernels/base/rng.h"
+#include "kernels/smooth/smooth.h"
 #include "solvers/demons/demons.h"
 
 #include "kernels/base/backend.h"
@@ -235,9 +236,33 @@ static void bad_options(void **state) {
   assert_int_equal(rb_memory_live(RB_CPU), 0);
 }
 
+/* A variant whose smoothing ends somewhere says so before anything is allocated; others take any sigma. */
+static void wide_smoothing(void **state) {
+  (void)state;
+  static rb_demons_result r, exact;
+  const rb_variant *v, *a3;
+  size_t bytes;
+  rb_demons_options o = small();
+  o.sigma_fluid = 40, o.iterations = 2;
+  ok(rb_variant_find(&rb_smooth_family, "cuda/shared-coalesced", &a3));
+  ok(rb_variant_find(&rb_demons_family, "gpu-a3-b4", &v));
+  if (a3->ops) { /* built with CUDA; no GPU is needed to predict */
+    assert_int_equal(rb_demons_predict(v, &o, rb_grid_make(80, 90, 100), &bytes), RB_EUNSUPPORTED);
+    rb_clear();
+    ok(rb_demons_predict(v, &o, rb_grid_make(40, 40, 40), &bytes)); /* taps beyond the grid are left out */
+  }
+  rb_demons *s = problem("cpu", o);
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  rb_demons_destroy(s);
+  s = problem("cpu-f64", o);
+  ok(rb_demons_solve(s, NULL, NULL, &exact));
+  rb_demons_destroy(s);
+  assert_true(r.iterations == 2 && r.after != r.before && fabs(r.after / exact.after - 1) < 1e-5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(gpu_follows), cmocka_unit_test(memory), cmocka_unit_test(bad_options),
+      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(gpu_follows), cmocka_unit_test(memory), cmocka_unit_test(bad_options), cmocka_unit_test(wide_smoothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ typedef struct rb_checker {
   FILE *record;              /* not NULL: write golden outputs here instead of comparing */
   FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
   int verbose;
-  int64_t largest; /* sets of more points are left out; 0: none */
+  int64_t largest; /* sets of more points are left out, and long flows are shorter; 0: neither */
   int passed, failed, skipped;
   int golden_matched; /* cases of the golden file that were compared */
   void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */

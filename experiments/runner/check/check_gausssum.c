@@ -225,7 +225,7 @@ void rb_check_gausssum(rb_checker *c) {
     }
 }
 
-/* Recorded: 3D sums of 60 rb_gauss_points in float32. */
+/* Recorded: 3D sums of 60 points in float32. */
 void rb_check_gausssum_golden(rb_checker *c) {
   const rb_gausssum_desc d = {.n = 60, .dim = 3, .dtype = RB_F32};
   rb_gauss_points in = rb_gauss_points_make(&d, 3);
