@@ -88,11 +88,11 @@ static void planned(rb_checker *c, rb_dtype t) {
   free(two), free(one), free(in);
 }
 
-/* One voxel of 1 becomes the normalised kernel of the contract, written out anew here; of a wide one, the part inside the grid. */
+/* One voxel of 1 becomes the normalised kernel of the contract, written out anew here; of a wide one, what reaches from a corner to the others. */
 static void impulse(rb_checker *c, rb_dtype t, double sigma) {
   const int r = (int)ceil(3 * sigma), side = r < 12 ? r : 12;
   const rb_smooth_desc d = {.grid = {{2 * side + 3, 2 * side + 5, 2 * side + 1}}, .components = 1, .dtype = t};
-  const int64_t n = rb_grid_points(d.grid), centre[3] = {side + 1, side + 2, side};
+  const int64_t n = rb_grid_points(d.grid), centre[3] = {side < r ? 0 : side + 1, side < r ? d.grid.n[1] - 1 : side + 2, side < r ? 0 : side};
   void *in = calloc((size_t)n, rb_dtype_size(t)), *out = malloc((size_t)n * rb_dtype_size(t));
   double sum = 0, worst = 0, mass = 0;
   for (int e = -r; e <= r; e++) sum += exp(-0.5 * e * e / (sigma * sigma));
