@@ -1,7 +1,6 @@
 /* Baseline of smooth on the CPU: all cores; every pass runs its vector loop along x3, whatever axis it filters. */
 #include "kernels/smooth/smooth.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +34,7 @@ static rb_status plan(const rb_backend *backend, const rb_smooth_desc *d, rb_smo
   omp_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  const double reach = d->grid.n[2] - 1; /* of the widest kernel along a row */
-  p->length = (d->grid.n[2] + 2 * (int64_t)(d->sigma > 0 ? fmin(ceil(3 * d->sigma), reach) : reach) + 31) / 32 * 32;
+  p->length = (d->grid.n[2] + 2 * (int64_t)rb_smooth_radius(d->sigma > 0 ? d->sigma : RB_SMOOTH_AXIS, d->grid.n[2]) + 31) / 32 * 32;
   RB_TRY(rb_alloc(backend, (size_t)omp_get_max_threads() * (size_t)p->length * rb_dtype_size(d->dtype), &p->rows));
   *out = &p->head;
   return RB_OK;

@@ -117,7 +117,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
         largest[k] = fmax(largest[k], e);
       }
     /* the momenta are positive, and a point on the cube's face has all others on one side: sums grow to the greatest of them */
-    rb_outcome_verify(o, k ? "greatest error of the rows looked at" : "the same of the first sums", worst[k], rb_gausssum_tolerance(s->c->variant, &s->desc, largest[k]), "oracle, float64");
+    rb_outcome_verify(o, k ? "greatest error of the rows looked at" : "greatest error of the rows looked at, first sums", worst[k], rb_gausssum_tolerance(s->c->variant, &s->desc, largest[k]), "oracle, float64");
   }
   rb_outcome_metric(o, "error_relative", sqrt(off / norm), "1", "||out - exact|| / ||exact|| on up to 96 rows");
   rb_outcome_metric(o, "error_max", fmax(worst[0] / fmax(largest[0], 1e-30), worst[1] / largest[1]), "1", "greatest |out - exact| / greatest |exact|");

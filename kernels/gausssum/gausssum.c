@@ -81,7 +81,7 @@ double rb_gausssum_flops(const rb_gausssum_desc *d, char which) {
 double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *d, double size) {
   const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, n = (double)d->n;
   const int sequence = strcmp(variant->name, "cpu/naive") == 0;
-  return 4 * eps * size * sqrt(fmax(64, sequence ? n : fmin(n, 256)));
+  return 2 * eps * size * sqrt(fmax(64, sequence ? n : fmin(n, 256)));
 }
 
 size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc) {

@@ -22,13 +22,12 @@ static int64_t longest(const rb_smooth_desc *d) {
     if (d->grid.n[a] > most) most = d->grid.n[a];
   return most;
 }
-/* Taps on either side that can meet a value in lines of so many. */
-static int radius_of(double sigma, int64_t length) { return (int)fmin(ceil(3 * sigma), (double)length - 1); }
+int rb_smooth_radius(double sigma, int64_t length) { return (int)fmin(ceil(3 * sigma), (double)length - 1); }
 static size_t bytes_of(const rb_smooth_desc *d) { return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype); }
 
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc) {
   const rb_smooth_ops *ops = variant->ops;
-  return ops && ops->run && desc->sigma > 0 && radius_of(desc->sigma, longest(desc)) <= ops->alone ? 0 : bytes_of(desc);
+  return ops && ops->run && desc->sigma > 0 && rb_smooth_radius(desc->sigma, longest(desc)) <= ops->alone ? 0 : bytes_of(desc);
 }
 
 static rb_status check_sigma(double sigma) {
@@ -46,7 +45,7 @@ rb_status rb_smooth_possible(const rb_variant *variant, const rb_smooth_desc *de
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work", desc->components);
   RB_TRY(check_sigma(desc->sigma));
-  RB_TRY(check_radius(variant, desc->sigma, radius_of(desc->sigma, longest(desc))));
+  RB_TRY(check_radius(variant, desc->sigma, rb_smooth_radius(desc->sigma, longest(desc))));
 done:
   return st;
 }
@@ -81,7 +80,7 @@ rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel 
   double sum = 0;
   *out = (rb_smooth_kernel){.sigma = sigma};
   RB_TRY(check_sigma(sigma));
-  out->radius = out->held = radius_of(sigma, longest);
+  out->radius = out->held = rb_smooth_radius(sigma, longest);
   out->k = malloc((size_t)(out->held + 1) * sizeof *out->k);
   RB_CHECK(out->k, RB_ENOMEM, "host memory");
   for (int d = 0; d <= ceil(3 * sigma); d++) {
@@ -104,7 +103,7 @@ done:
   return st;
 }
 static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
-  const rb_smooth_kernel along = {k->sigma, radius_of(k->sigma, p->desc.grid.n[axis]), k->held, k->k};
+  const rb_smooth_kernel along = {k->sigma, rb_smooth_radius(k->sigma, p->desc.grid.n[axis]), k->held, k->k};
   return ops_of(p)->pass(p, &along, axis, in, out);
 }
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out) {
@@ -136,7 +135,7 @@ done:
 
 double rb_smooth_flops(const rb_smooth_desc *d, double sigma) {
   double taps = 0;
-  for (int a = 0; a < 3; a++) taps += 2 * radius_of(sigma, d->grid.n[a]) + 1;
+  for (int a = 0; a < 3; a++) taps += 2 * rb_smooth_radius(sigma, d->grid.n[a]) + 1;
   return 2 * taps * d->components * (double)rb_grid_points(d->grid);
 }
 double rb_smooth_bytes(const rb_smooth_desc *d, int passes) { return 2.0 * passes * (double)bytes_of(d); }

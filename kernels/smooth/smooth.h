@@ -63,6 +63,8 @@ rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
 rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);
 void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
 
+/* Taps on either side that can meet a value in lines of so many. */
+int rb_smooth_radius(double sigma, int64_t length);
 /* For lines of up to `longest` >= 1 values; the caller frees k. RB_EINVAL for a sigma out of range, RB_ENOMEM. */
 rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel *out);
 /* Oracle of one value, float64: along `axis`, or all three by the sum over the box (-1). */
