@@ -262,9 +262,13 @@ void rb_check_smooth(rb_checker *c) {
 void rb_check_smooth_golden(rb_checker *c) {
   const rb_variant *v = c->record ? c->variant : &rb_smooth_family.variants[0];
   const rb_smooth_desc d = {.grid = {{4, 7, 6}}, .components = 2, .dtype = RB_F32};
-  enum { N = 2 * 4 * 7 * 6 };
-  float in[N], out[N];
+  const rb_smooth_desc broad = {.grid = {{4, 5, 40}}, .components = 1, .dtype = RB_F32}; /* by cuda/march's kernel for wide Gaussians */
+  enum { N = 2 * 4 * 7 * 6, WIDE = 4 * 5 * 40 };
+  float in[N], out[N], wide_in[WIDE], wide_out[WIDE];
   rb_check_random(RB_F32, in, N, 64);
+  rb_check_random(RB_F32, wide_in, WIDE, 65);
   if (rb_check_status(c, by(v, &d, 1.2, -1, in, out), "golden")) rb_check_golden(c, "all-axes", out, N, rb_smooth_tolerance(&d, 1.2, 1));
   if (rb_check_status(c, by(v, &d, 2.5, 1, in, out), "golden")) rb_check_golden(c, "x2", out, N, rb_smooth_tolerance(&d, 2.5, 1));
+  if (rb_check_status(c, by(v, &broad, 5, -1, wide_in, wide_out), "golden"))
+    rb_check_golden(c, "sigma-5", wide_out, WIDE, rb_smooth_tolerance(&broad, 5, 1));
 }
