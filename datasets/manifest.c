@@ -135,6 +135,22 @@ int rb_manifest_present(const rb_manifest *m) {
   return there;
 }
 
+int rb_data_present(const char *value) {
+  char names[64][64], path[PATH_MAX], file[64];
+  const int count = rb_manifest_names(names, 64), subject = strncmp(value, "na", 2) == 0 && strlen(value) == 4;
+  rb_manifest *m = NULL;
+  int there = 1;
+  for (int i = 0; i < count; i++) {
+    if (strcmp(names[i], subject ? "nirep" : value) != 0) continue;
+    snprintf(file, sizeof file, "%.8s.nii.gz", value);
+    there = rb_manifest_load(names[i], &m) == RB_OK && (subject ? rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0 : rb_manifest_present(m));
+    rb_manifest_free(m);
+    break;
+  }
+  rb_clear();
+  return there;
+}
+
 rb_status rb_sha256_file(const char *path, char out[65]) {
   if (access(path, R_OK) != 0) return RB_FAIL(RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
   return SHA256File(path, out) ? RB_OK : RB_FAIL(RB_EIO, "cannot read %s", path);

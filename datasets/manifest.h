@@ -32,6 +32,8 @@ rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, in
 rb_status rb_manifest_verify(const rb_manifest *m);
 /* Only whether the file of `image` is there. */
 int rb_manifest_present(const rb_manifest *m);
+/* Whether what an experiment's axis `data` names is here: a set by its name, or a subject of nirep (na02); what is made, not read, always is. */
+int rb_data_present(const char *value);
 /* Copy the set's files from a folder into the data root, verifying each. */
 rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copied);
 rb_status rb_sha256_file(const char *path, char out[65]);

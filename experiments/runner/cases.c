@@ -44,7 +44,31 @@ static int passes(const char *axis, const char *value, const rb_filter *filters,
   return !asked;
 }
 
-static rb_status make_case(const rb_descriptor *d, rb_preset preset, const rb_method *m, long long index, rb_case *c) {
+/* The values of an axis on this machine, by rb_cases_expand's rule for absent data. */
+static rb_strings values_here(const rb_axis *axis, rb_preset preset, const rb_filter *filters, int count) {
+  const rb_strings wanted = rb_axis_values(axis, preset);
+  if (strcmp(axis->name, "data") != 0) return wanted;
+  for (int i = 0; i < count; i++)
+    if (strcmp(filters[i].axis, "data") == 0) return wanted;
+  for (unsigned k = 0; k < wanted.count; k++)
+    if (rb_data_present(wanted.values[k])) return wanted;
+  for (int p = (int)preset - 1; p >= 0; p--) {
+    const rb_strings smaller = rb_axis_values(axis, (rb_preset)p);
+    for (unsigned k = 0; k < smaller.count; k++)
+      if (strcmp(smaller.values[k], "phantom") == 0) return (rb_strings){smaller.values + k, 1};
+  }
+  return wanted;
+}
+
+const char *rb_cases_absent_data(const rb_descriptor *d, rb_preset preset, const rb_filter *filters, int count) {
+  for (unsigned a = 0; a < d->axes_count; a++) {
+    const rb_strings wanted = rb_axis_values(&d->axes[a], preset), here = values_here(&d->axes[a], preset, filters, count);
+    if (wanted.values != here.values) return wanted.values[0];
+  }
+  return NULL;
+}
+
+static rb_status make_case(const rb_descriptor *d, const rb_strings values[], const rb_method *m, long long index, rb_case *c) {
   rb_status st = RB_OK;
   const rb_workload *w;
   memset(c, 0, sizeof *c);
@@ -55,7 +79,7 @@ static rb_status make_case(const rb_descriptor *d, rb_preset preset, const rb_me
   int used = snprintf(c->id, sizeof c->id, "%s", m->label);
   /* the last axis of the descriptor varies fastest */
   for (int a = (int)d->axes_count - 1; a >= 0; a--) {
-    rb_strings v = rb_axis_values(&d->axes[a], preset);
+    const rb_strings v = values[a];
     c->axis[a] = d->axes[a].name;
     c->value[a] = v.values[index % v.count];
     index /= v.count;
@@ -72,11 +96,12 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
                           rb_case **out, int *count) {
   rb_status st = RB_OK;
   long long points = 1;
+  rb_strings values[RB_CASE_AXES];
   *out = NULL;
   *count = 0;
   RB_CHECK(d->axes_count <= RB_CASE_AXES, RB_EINVAL, "%s/%s has more than %d axes", d->paper, d->name, RB_CASE_AXES);
   RB_TRY(check_filters(d, preset, filters, filter_count));
-  for (unsigned a = 0; a < d->axes_count; a++) points *= rb_axis_values(&d->axes[a], preset).count;
+  for (unsigned a = 0; a < d->axes_count; a++) points *= (values[a] = values_here(&d->axes[a], preset, filters, filter_count)).count;
   RB_CHECK(points * d->methods_count < 100000, RB_EINVAL, "%s/%s expands to %lld cases", d->paper, d->name, points * d->methods_count);
   *out = calloc((size_t)points * d->methods_count, sizeof **out);
   RB_CHECK(*out, RB_ENOMEM, "host memory");
@@ -84,7 +109,7 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
   for (long long p = 0; p < points; p++)
     for (unsigned m = 0; m < d->methods_count; m++) {
       rb_case *c = &(*out)[*count];
-      RB_TRY(make_case(d, preset, &d->methods[m], p, c));
+      RB_TRY(make_case(d, values, &d->methods[m], p, c));
       int keep = (backend < 0 || c->variant->backend == (rb_backend_kind)backend) && passes("method", c->method->label, filters, filter_count);
       for (int a = 0; a < 3 && c->method->largest; a++) keep = keep && c->grid.n[a] <= (int64_t)*c->method->largest;
       if (c->method->largest) keep = keep && atoll(rb_case_axis(c, "points", "0")) <= (long long)*c->method->largest;

@@ -2,6 +2,7 @@
 #include "experiments/runner/cases.h"
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,18 @@ static const char describe_help[] =
 static int describe(const char *path, rb_preset preset) {
   rb_descriptor *d;
   rb_case *cases;
+  char *published;
   int count;
   if (rb_descriptor_load(path, &d) != RB_OK) {
     fprintf(stderr, "regbench describe: %s\n", rb_message());
     return RB_EXIT_USAGE;
   }
+  if (rb_published_read(d, path, &published) != RB_OK) { /* what `run` would stumble over */
+    fprintf(stderr, "regbench describe: %s\n", rb_message());
+    rb_descriptor_free(d);
+    return RB_EXIT_USAGE;
+  }
+  free(published);
   printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name, d->title, d->source, d->cache,
          d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
   if (rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count) != RB_OK) {

@@ -46,13 +46,13 @@ static void doctor_host(void) {
   good("libraries", "%s; FFTW %s; jansson %s", RB_BUILD_LIBRARIES, fftw_version, JANSSON_VERSION);
   if (rb_backend_get(RB_CPU, &host) == RB_OK && host->memory(&total, &available) == RB_OK) {
     (available > (size_t)4 << 30 ? good : note)("memory", "%.1f of %.1f GB free%s", 1e-9 * (double)available, 1e-9 * (double)total,
-                                                available > (size_t)4 << 30 ? "" : "; preset paper wants 4 GB and more");
+                                                available > (size_t)4 << 30 ? "" : "; preset paper wants 4 GB and more: free some, or keep to preset quick");
   }
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   (omp_get_max_threads() == cores ? good : note)("threads", "%d OpenMP threads on %ld cores%s", omp_get_max_threads(), cores,
                                                  omp_get_max_threads() == cores ? "" : "; unset OMP_NUM_THREADS to use all");
   if (getloadavg(load, 1) == 1)
-    (load[0] < 0.5 * (double)cores ? good : note)("load", "%.2f%s", load[0], load[0] < 0.5 * (double)cores ? "" : "; other work disturbs CPU times");
+    (load[0] < 0.5 * (double)cores ? good : note)("load", "%.2f%s", load[0], load[0] < 0.5 * (double)cores ? "" : "; other work disturbs CPU times: end it, or wait");
   if (statvfs(".", &disk) == 0) {
     double gb = 1e-9 * (double)disk.f_bavail * (double)disk.f_frsize;
     if (gb > 1) good("disk", "%.1f GB free here", gb);
@@ -71,7 +71,8 @@ static void doctor_gpu(void) {
   rb_device_info d;
   rb_nvml_state s;
   int nvml = rb_nvml_read(&s);
-  good("CUDA build", "%s; %s", RB_BUILD_CUDA_COMPILER, RB_BUILD_CUDA_FLAGS);
+  if (strcmp(RB_BUILD_CUDA_COMPILER, "none") == 0) note("CUDA build", "none: install the CUDA toolkit, so that nvcc is on PATH, and build again");
+  else good("CUDA build", "%s; %s", RB_BUILD_CUDA_COMPILER, RB_BUILD_CUDA_FLAGS);
   if (rb_backend_get(RB_CUDA, &cuda) != RB_OK) {
     note("GPU", "%s", rb_message());
     rb_clear();
@@ -80,13 +81,14 @@ static void doctor_gpu(void) {
   rb_device_info_read(&d);
   good("GPU", "%s, capability %d.%d, %d multiprocessors, %.1f GB, L2 %.1f MB", d.name, d.capability_major, d.capability_minor, d.multiprocessors,
        1e-9 * (double)d.memory, 1e-6 * (double)d.l2);
-  (d.driver_version >= d.runtime_version ? good : note)("driver", "supports CUDA %d.%d, built with %d.%d%s%s", d.driver_version / 1000, d.driver_version % 1000 / 10,
-                                                        d.runtime_version / 1000, d.runtime_version % 1000 / 10, nvml ? "; version " : "", nvml ? s.driver : "");
+  (d.driver_version >= d.runtime_version ? good : note)("driver", "supports CUDA %d.%d, built with %d.%d%s%s%s", d.driver_version / 1000, d.driver_version % 1000 / 10,
+                                                        d.runtime_version / 1000, d.runtime_version % 1000 / 10, nvml ? "; version " : "", nvml ? s.driver : "",
+                                                        d.driver_version >= d.runtime_version ? "" : "; update the driver, or build with its toolkit");
   if (!nvml) {
-    note("NVML", "libnvidia-ml.so.1 does not answer: no clocks, no energy in records");
+    note("NVML", "libnvidia-ml.so.1 does not answer: no clocks, no energy in records; it comes with the driver (Debian: libnvidia-ml1)");
     return;
   }
-  (s.ecc == 0 ? note : good)("ECC", "%s", s.ecc == 1 ? "on" : s.ecc == 0 ? "off; say so when publishing" : "not readable");
+  (s.ecc == 0 ? note : good)("ECC", "%s", s.ecc == 1 ? "on" : s.ecc == 0 ? "off; say so when publishing, or 'nvidia-smi -e 1' and restart" : "not readable");
   if (s.other_processes > 0 || s.utilization > 5)
     bad("busy GPU", "%.0f other processes, %.0f %% busy: end them, times are not to be trusted", s.other_processes, s.utilization);
   else

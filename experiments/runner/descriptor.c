@@ -43,6 +43,7 @@ static const cyaml_schema_field_t column_fields[] = {
     CYAML_FIELD_FLOAT_PTR("tolerance", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, tolerance),
     CYAML_FIELD_FLOAT_PTR("absolute", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, absolute),
     TEXT_OPT("reason", rb_column, reason),
+    TEXT_OPT("relative_to", rb_column, relative_to),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t column_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_column, column_fields)};
 
@@ -113,6 +114,19 @@ static void keep_log(cyaml_log_t level, void *context, const char *format, va_li
   vsnprintf(log->text + used, sizeof log->text - used, format, args);
   for (char *s = log->text + used; *s; s++)
     if (*s == '\n') *s = ' ';
+}
+
+/* What libcyaml logged, as one line: "Load: CAUSE Load: Backtrace: in mapping field 'KEY' (line: N, column: M) ..." */
+static rb_status malformed(const char *origin, const char *log) {
+  static const char head[] = "Load: ", field[] = "mapping field '", place[] = "(line: ";
+  const char *cause = strncmp(log, head, strlen(head)) == 0 ? log + strlen(head) : log, *end = strstr(cause, " Load:");
+  const char *key = strstr(cause, field), *line = strstr(cause, place);
+  const int length = end ? (int)(end - cause) : (int)strlen(cause), missing = strncmp(cause, "Missing", 7) == 0; /* its place is the mapping's last key */
+  if (!key || !line) return RB_FAIL(RB_EFORMAT, "%s: %.*s", origin, length, cause);
+  key += strlen(field);
+  if (missing) return RB_FAIL(RB_EFORMAT, "%s: %.*s (in the mapping that has '%.*s' at line %d)", origin, length, cause, (int)strcspn(key, "'"), key, atoi(line + strlen(place)));
+  return RB_FAIL(RB_EFORMAT, "%s:%d: key '%.*s': %.*s%s", origin, atoi(line + strlen(place)), (int)strcspn(key, "'"), key, length, cause,
+                 strstr(cause, "ENUM") ? "; one of numeric, hardware, info" : "");
 }
 
 /* Every key of the schema. libcyaml rejects a key in the wrong place too, but counts lines from the mapping's start
@@ -197,7 +211,10 @@ rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descripto
   *out = NULL;
   RB_TRY(check_keys(text, origin));
   cyaml_err_t e = cyaml_load_data((const uint8_t *)text, strlen(text), &config, &descriptor_schema, (cyaml_data_t **)&d, NULL);
-  RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s: %s", origin, cyaml_strerror(e), log.text);
+  if (e != CYAML_OK) {
+    st = log.text[0] ? malformed(origin, log.text) : RB_FAIL(RB_EFORMAT, "%s: %s", origin, cyaml_strerror(e));
+    goto done;
+  }
   RB_CHECK(d, RB_EFORMAT, "%s is empty: no descriptor stands in it", origin);
   d->text = strdup(text);
   RB_CHECK(d->text, RB_ENOMEM, "host memory");

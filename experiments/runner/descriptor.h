@@ -43,6 +43,7 @@ typedef struct {
   double *tolerance;      /* relative; NULL: one unit of the last printed digit */
   double *absolute;       /* allowed besides, in the column's unit */
   char *reason;           /* why that tolerance */
+  char *relative_to;      /* method: shown is its metric over this row's, a speed-up where the metric is a time; or NULL */
 } rb_column;
 
 typedef struct {

@@ -1,6 +1,8 @@
 /* What a descriptor says must mean something: methods, axes, claims and plots that refer to each other, told with their line. */
 #include "experiments/runner/descriptor.h"
 #include "experiments/runner/workload.h"
+#include "kernels/derivative/derivative.h"
+#include "kernels/interp/interp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,32 @@ static size_t line_of(const char *text, const char *first, const char *second) {
     }                                                                                               \
   } while (0)
 
+/* `basis` and `scheme`: in the families that read them, one of theirs. */
+static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, const char *origin) {
+  static const char *const bases[] = {"linear", "lagrange", "bspline", "bspline15"}, *const schemes[] = {"fd2", "fd8", "spectral"};
+  rb_status st = RB_OK;
+  rb_interp_basis basis;
+  rb_prefilter prefilter;
+  rb_scheme scheme;
+  const int interp = strcmp(m->kind, "interp") == 0 || strcmp(m->kind, "interp-eval") == 0;
+  const int derivative = strcmp(m->kind, "gradient") == 0 || strcmp(m->kind, "divergence") == 0 || strcmp(m->kind, "partial-x3") == 0;
+  const char *near;
+  if (m->basis && rb_interp_basis_parse(m->basis, &basis, &prefilter) != RB_OK) {
+    rb_clear();
+    near = rb_nearest(m->basis, bases, sizeof bases / sizeof *bases);
+    CHECK_AT(0, "basis:", m->basis, "method '%s': unknown basis '%s'; %s%s", m->label, m->basis, near ? "nearest is " : "linear, lagrange, bspline, bspline15", near ? near : "");
+  }
+  if (m->scheme && rb_scheme_parse(m->scheme, &scheme) != RB_OK) {
+    rb_clear();
+    near = rb_nearest(m->scheme, schemes, sizeof schemes / sizeof *schemes);
+    CHECK_AT(0, "scheme:", m->scheme, "method '%s': unknown scheme '%s'; %s%s", m->label, m->scheme, near ? "nearest is " : "fd2, fd8, spectral", near ? near : "");
+  }
+  CHECK_AT(m->basis || !interp, "label:", m->label, "method '%s' needs a basis: linear, lagrange, bspline, bspline15", m->label);
+  CHECK_AT(m->scheme || !derivative, "label:", m->label, "method '%s' needs a scheme: fd2, fd8, spectral", m->label);
+done:
+  return st;
+}
+
 static rb_status validate_methods(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->methods_count; i++) {
@@ -63,6 +91,7 @@ static rb_status validate_methods(const rb_descriptor *d, const char *origin) {
       rb_clear();
     }
     CHECK_AT(!cause[0], "variant:", m->variant, "method '%s': %s", m->label, cause);
+    RB_TRY(validate_numerics(d, m, origin));
     CHECK_AT(!m->published_as || has_label(d, m->published_as), "published_as:", m->published_as, "method '%s': no method '%s' to be published as", m->label, m->published_as);
   }
 done:
@@ -83,6 +112,15 @@ static rb_status validate_axes(const rb_descriptor *d, const char *origin) {
   for (unsigned i = 0; i < d->axes_count; i++) {
     const rb_axis *a = &d->axes[i];
     CHECK_AT(rb_axis_values(a, RB_PRESET_PAPER).count, "name:", a->name, "axis '%s' has no values", a->name);
+    for (int p = 0; p < RB_PRESETS && strcmp(a->name, "size") == 0; p++) {
+      const rb_strings v = rb_axis_values(a, (rb_preset)p);
+      rb_grid grid;
+      for (unsigned k = 0; k < v.count; k++) {
+        const int good = rb_size_parse(v.values[k], &grid) == RB_OK;
+        rb_clear();
+        CHECK_AT(good, "size", v.values[k], "axis size: '%s'; N or N1xN2xN3, 1 to 2^20 points an axis", v.values[k]);
+      }
+    }
     CHECK_AT(is_read(d, a->name), "name:", a->name, "axis '%s': no method reads it; kind %s reads %s", a->name, d->methods[0].kind, rb_workload_axes(d->methods[0].kind));
   }
 done:
@@ -96,6 +134,17 @@ static rb_status validate_where(const rb_descriptor *d, const rb_claim *c, const
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(s, "=,"), s);
     CHECK_AT(s[strcspn(s, "=,")] == '=' && has_axis(d, name), "id:", c->id, "claim '%s': where '%s': axis=value,... of this experiment's axes", c->id, c->where);
+  }
+done:
+  return st;
+}
+
+static rb_status validate_columns(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->columns_count; i++) {
+    const rb_column *c = &d->columns[i];
+    CHECK_AT(!c->relative_to || has_label(d, c->relative_to), "relative_to:", c->relative_to, "column '%s': no method '%s'", c->name, c->relative_to);
+    CHECK_AT(!c->relative_to || c->class == RB_INFO, "name:", c->name, "column '%s' is relative to a method: its class is info", c->name);
   }
 done:
   return st;
@@ -142,6 +191,7 @@ rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin) {
   CHECK_AT(strcmp(d->cache, "warm") == 0 || strcmp(d->cache, "cold") == 0, "cache:", "", "cache is '%s'; warm or cold", d->cache);
   RB_TRY(validate_methods(d, origin));
   RB_TRY(validate_axes(d, origin));
+  RB_TRY(validate_columns(d, origin));
   RB_TRY(validate_claims(d, origin));
   RB_TRY(validate_plots(d, origin));
 done:

@@ -20,7 +20,7 @@ const char *rb_source_hash(const char *family, rb_backend_kind backend) {
 const char *rb_build_commit(void) { return RB_COMMIT; }
 int rb_build_dirty(void) { return RB_DIRTY; }
 
-static rb_status make_folders(const char *path) {
+rb_status rb_make_folders(const char *path) {
   char part[4096];
   snprintf(part, sizeof part, "%s", path);
   for (char *s = part + 1;; s++)
@@ -51,7 +51,7 @@ rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, 
   memset(p, 0, sizeof *p);
   p->lock = -1;
   RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL, "path too long: %s", out);
-  RB_TRY(make_folders(p->folder));
+  RB_TRY(rb_make_folders(p->folder));
   snprintf(p->path, sizeof p->path, "%s/%s.json", p->folder, rb_preset_name(preset));
   snprintf(p->journal_path, sizeof p->journal_path, "%s/%s.journal", p->folder, rb_preset_name(preset));
   snprintf(lock_path, sizeof lock_path, "%s/.lock", p->folder);
@@ -203,17 +203,27 @@ static void set_metric(json_t *metrics, const char *name, double value, const ch
   json_object_set_new(metrics, name, json_pack("{s:o,s:s,s:s}", "value", rb_json_number(value), "unit", unit, "formula", formula));
 }
 
+/* Seconds and what is divided by them. */
+static int is_a_time(const char *unit) {
+  static const char *const units[] = {"s", "1/s", "B/s", "FLOP/s", "J", "%"};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (strcmp(unit, units[i]) == 0) return 1;
+  return 0;
+}
+
 void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
+  const int valid = strcmp(rb_json_text(j, "status", ""), "valid") == 0;
   json_t *checks = json_array(), *metrics = json_object();
   for (int i = 0; i < o->verification_count; i++) {
     const rb_verification *v = &o->verifications[i];
     json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:f}", "name", v->name, "against", v->against, "value", rb_json_number(v->value), "limit", v->limit));
   }
-  for (int i = 0; i < o->metric_count; i++) set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
+  for (int i = 0; i < o->metric_count; i++)
+    if (valid || !is_a_time(o->metrics[i].unit)) set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
   json_object_set_new(j, "verification", checks);
   json_object_set_new(j, "metrics", metrics);
   json_object_set_new(j, "work", json_pack("{s:f,s:f,s:f,s:f}", "flops", o->flops, "bytes", o->bytes, "paper_flops", o->paper_flops, "paper_bytes", o->paper_bytes));
-  if (o->details) json_object_set(j, "details", o->details);
+  if (valid && o->details) json_object_set(j, "details", o->details); /* they tell times, too */
   if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }
 

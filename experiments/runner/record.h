@@ -32,6 +32,8 @@ void rb_record_close(rb_record_place *place);
 /* Close, and drop the journal: for records that were not measured here. */
 void rb_record_discard_journal(rb_record_place *place);
 /* Any file, atomically. */
+/* A folder and those above it, where they are not there yet. RB_EIO. */
+rb_status rb_make_folders(const char *path);
 rb_status rb_write_atomically(const char *path, const char *text, size_t length);
 
 /* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */

@@ -169,6 +169,8 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   RB_TRY(rb_descriptor_load(path, &s.d));
   RB_TRY(rb_published_read(s.d, path, &s.published)); /* travels in the record, so that tables render from records alone */
   RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
+  const char *absent = rb_cases_absent_data(s.d, o->preset, o->filters, o->filter_count);
+  if (absent) fprintf(stderr, "%s/%s: data %s is absent here, a phantom stands in; 'regbench data list' tells how to get it\n", s.d->paper, s.d->name, absent);
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);

@@ -35,9 +35,14 @@ static void errors_are_told(void **s) {
   rejected(HEAD "label: misplaced\n" METHODS AXES COLUMNS, RB_EFORMAT, "Unexpected key: label");
   rejected(HEAD "methodss: 3\n" METHODS AXES COLUMNS, RB_EFORMAT, "did you mean 'methods'");
   rejected(HEAD "title: again\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:7: key 'title' appears twice");
-  rejected("schema: one\npaper: p\n", RB_EFORMAT, "x.yaml");
+  rejected("schema: one\npaper: p\n", RB_EFORMAT, "x.yaml:1: key 'schema': Invalid INT value: 'one'");
+  rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: liner}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': unknown basis 'liner'; nearest is linear");
+  rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/omp}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A' needs a basis");
+  rejected(HEAD "methods:\n  - {label: A, kind: gradient, variant: cpu/omp, scheme: fd9}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': unknown scheme 'fd9'");
+  rejected(HEAD METHODS "axes:\n  - {name: size, quick: [\"999999x9\"]}\n" COLUMNS, RB_EFORMAT, "x.yaml:11: axis size: '999999x9'");
+  rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: time, title: e, class: info, relative_to: C}\n", RB_EFORMAT, "x.yaml:14: column 'e': no method 'C'");
   rejected(HEAD AXES COLUMNS, RB_EFORMAT, "methods");
-  rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numbers}\n", RB_EFORMAT, "line: ");
+  rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numbers}\n", RB_EFORMAT, "x.yaml:14: key 'class': Invalid ENUM value: numbers; one of numeric, hardware, info");
   rejected(HEAD METHODS AXES "columns: [\n", RB_EFORMAT, "x.yaml:");
   rejected("schema: 2\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:1: schema 2");
   rejected("schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: tepid\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:6: cache is 'tepid'");
@@ -86,6 +91,32 @@ static void cases_expand(void **s) {
   rb_descriptor_free(d);
 }
 
+/* A preset whose data sets are all absent runs on a smaller preset's phantom, unless a filter asks for the data. */
+static void a_phantom_stands_in(void **s) {
+  (void)s;
+  rb_descriptor *d;
+  rb_case *c;
+  int n;
+  const rb_filter asked = {"data", "na02"};
+  char *before = getenv("REGBENCH_DATA") ? strdup(getenv("REGBENCH_DATA")) : NULL;
+  setenv("REGBENCH_DATA", "/nonexistent", 1);
+  assert_int_equal(rb_descriptor_parse(HEAD METHODS "axes:\n  - {name: data, quick: [phantom], paper: [na02, na03]}\n" COLUMNS, "x.yaml", &d), RB_OK);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_PAPER, -1, NULL, 0, &c, &n), RB_OK);
+  assert_int_equal(n, 2);
+  assert_string_equal(c[0].id, "A data=phantom");
+  assert_string_equal(rb_cases_absent_data(d, RB_PRESET_PAPER, NULL, 0), "na02");
+  assert_null(rb_cases_absent_data(d, RB_PRESET_QUICK, NULL, 0));
+  free(c);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_PAPER, -1, &asked, 1, &c, &n), RB_OK);
+  assert_int_equal(n, 2);
+  assert_string_equal(c[0].id, "A data=na02");
+  free(c);
+  rb_descriptor_free(d);
+  if (before) setenv("REGBENCH_DATA", before, 1);
+  else unsetenv("REGBENCH_DATA");
+  free(before);
+}
+
 static void sizes_are_checked(void **s) {
   (void)s;
   rb_grid g;
@@ -103,6 +134,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told),   cmocka_unit_test(a_missing_file_is_told),
       cmocka_unit_test(cases_expand),       cmocka_unit_test(sizes_are_checked),
+      cmocka_unit_test(a_phantom_stands_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

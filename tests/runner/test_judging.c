@@ -125,6 +125,25 @@ static void pictures_that_are_drawn_stay(void **s) {
   json_decref(r);
 }
 
+/* What a case tells of time is written for a valid one alone. */
+static void an_invalid_case_has_no_time(void **s) {
+  (void)s;
+  for (int valid = 0; valid < 2; valid++) {
+    json_t *c = json_pack("{s:s}", "status", valid ? "valid" : "invalid");
+    rb_outcome o = {.details = json_pack("{s:f}", "seconds", 1.0)};
+    rb_outcome_metric(&o, "error_rms", 0.1, "1", "");
+    rb_outcome_metric(&o, "time_step", 2, "s", "");
+    rb_outcome_metric(&o, "pair_rate", 3, "1/s", "");
+    rb_outcome_metric(&o, "rate_field", 4, "B/s", "");
+    rb_case_json_outcome(c, &o);
+    assert_true(rb_json_metric(c, "error_rms") == 0.1);
+    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 4 : 1);
+    assert_int_equal(json_object_get(c, "details") != NULL, valid);
+    json_decref(o.details);
+    json_decref(c);
+  }
+}
+
 static void published_values_are_a_machine(void **s) {
   (void)s;
   json_t *r = a_record(), *all = rb_published_records(r, "test"), *p = json_array_get(all, 0);
@@ -135,6 +154,33 @@ static void published_values_are_a_machine(void **s) {
   assert_int_equal(json_array_size(json_object_get(json_array_get(all, 1), "cases")), 1);
   assert_true(rb_json_metric(json_array_get(json_object_get(p, "cases"), 0), "time") == 1e-3);
   json_decref(all);
+  json_decref(r);
+}
+
+/* A method that was not run is printed at the sizes that were, and is a machine's all the same. */
+static void what_was_not_run_is_printed(void **s) {
+  (void)s;
+  json_t *r = a_record(), *all, *rows;
+  json_t *cases = json_object_get(r, "cases");
+  rb_judged j;
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  rows = rb_judged_printed(&j, "B");
+  assert_int_equal(json_array_size(rows), 0); /* it was run */
+  json_decref(rows);
+  json_array_remove(cases, 3), json_array_remove(cases, 1);
+  rows = rb_judged_printed(&j, "B");
+  assert_int_equal(json_array_size(rows), 1);
+  assert_string_equal(rb_json_text(json_array_get(rows, 0), "id", ""), "B size=64");
+  assert_string_equal(rb_published_value(&j, json_array_get(rows, 0), "error", NULL), "2.6e-2");
+  json_decref(rows);
+  all = rb_published_records(r, "test");
+  assert_int_equal(json_array_size(all), 2);
+  json_decref(all);
+  json_array_remove(cases, 0); /* 128 alone is left, of which nothing is printed for B */
+  rows = rb_judged_printed(&j, "B");
+  assert_int_equal(json_array_size(rows), 0);
+  json_decref(rows);
+  rb_judged_close(&j);
   json_decref(r);
 }
 
@@ -175,6 +221,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
       cmocka_unit_test(cells),                 cmocka_unit_test(claims),            cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
+      cmocka_unit_test(what_was_not_run_is_printed), cmocka_unit_test(an_invalid_case_has_no_time),
       cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,50 @@ static void neutral(rb_checker *c, const rb_compose_desc *d) {
   drop(a);
 }
 
+/* Warping is linear in the image. */
+static void linear(rb_checker *c, const rb_compose_desc *d) {
+  arrays a = room(d), b = room(d);
+  rb_check_random(d->dtype, a.f, a.n, 79);
+  rb_check_random(d->dtype, b.f, a.n, 80);
+  rb_check_random(d->dtype, a.s, 3 * a.n, 81);
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp") && rb_check_status(c, by(c->variant, d, WARP, b.f, a.s, b.got), "warp")) {
+    for (int64_t i = 0; i < a.n; i++) {
+      rb_check_set(d->dtype, a.want, i, 2 * rb_check_at(d->dtype, a.got, i) - 3 * rb_check_at(d->dtype, b.got, i));
+      rb_check_set(d->dtype, b.want, i, 2 * rb_check_at(d->dtype, a.f, i) - 3 * rb_check_at(d->dtype, b.f, i));
+    }
+    if (rb_check_status(c, by(c->variant, d, WARP, b.want, a.s, a.got), "warp"))
+      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 2 * rb_compose_tolerance(c->variant, d, 5, reach(d, 1)), "linear in the image, %s", rb_dtype_name(d->dtype));
+  }
+  drop(b);
+  drop(a);
+}
+
+/* An image of half a wave, moved by half a voxel: the error of linear interpolation falls with the square of the spacing. */
+static void second_order(rb_checker *c, rb_dtype t) {
+  const double pi = acos(-1);
+  double worst[2] = {0, 0};
+  for (int k = 0; k < 2; k++) {
+    const rb_compose_desc d = {.grid = k ? rb_grid_make(33, 33, 33) : rb_grid_make(17, 17, 17), .dtype = t};
+    const double last = (double)(d.grid.n[0] - 1);
+    arrays a = room(&d);
+    for (int64_t i = 0; i < a.n; i++) {
+      double x[3];
+      at_node(d.grid, i, x);
+      rb_check_set(t, a.f, i, sin(pi * x[0] / last) * sin(pi * x[1] / last) * sin(pi * x[2] / last));
+      for (int v = 0; v < 3; v++) rb_check_set(t, a.s, v * a.n + i, 0.5);
+    }
+    if (!rb_check_status(c, by(c->variant, &d, WARP, a.f, a.s, a.got), "warp")) worst[k] = NAN;
+    for (int64_t i = 0; i < a.n; i++) {
+      double x[3], want = 1;
+      at_node(d.grid, i, x);
+      for (int v = 0; v < 3; v++) want *= sin(pi * (x[v] + 0.5) / last);
+      if (x[0] < last && x[1] < last && x[2] < last) worst[k] = fmax(worst[k], fabs(rb_check_at(t, a.got, i) - want));
+    }
+    drop(a);
+  }
+  rb_check_value(c, fabs(log2(worst[0] / worst[1]) - 2), 0.1, "order of the interpolation, %s", rb_dtype_name(t));
+}
+
 /* (a o b) o c = a o (b o c) up to what four linear interpolations of smooth fields lose: h^2 / 8 times the second derivatives of
  * A sin(pi x1 / (n1 - 1)) sin(..) sin(..), which also keep all points inside. */
 static void associative(rb_checker *c, rb_dtype t) {
@@ -222,6 +266,8 @@ void rb_check_compose(rb_checker *c) {
     if (!supported(c->variant, &d)) continue;
     shifts(c, &d);
     neutral(c, &d);
+    linear(c, &d);
+    second_order(c, (rb_dtype)t);
     linear_maps(c, &d);
     associative(c, (rb_dtype)t);
     lengths_and_padding(c, &d);

@@ -98,6 +98,33 @@ static void conservation(rb_checker *c, const rb_gausssum_desc *d, double sigma)
   rb_gauss_sums_drop(s), rb_gauss_points_drop(in);
 }
 
+/* Hp is linear in p; nothing changes where all points move by the same, which is exact here: q are multiples of 2^-10. */
+static void linear_and_invariant(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
+  rb_gauss_points in = rb_gauss_points_make(d, 3);
+  rb_gauss_sums one = rb_gauss_sums_room(d), two = rb_gauss_sums_room(d);
+  const int64_t m = d->n * d->dim;
+  rb_gauss_points other = in;
+  other.p = in.alpha;
+  for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, floor(1024 * rb_check_at(d->dtype, in.q, i)) / 1024);
+  if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, one), "sums") && rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, other, two), "sums")) {
+    for (int64_t i = 0; i < m; i++) { /* `two` keeps 2 Hp(p) - 3 Hp(alpha), beta becomes 2 p - 3 alpha */
+      rb_check_set(d->dtype, two.hp, i, 2 * rb_check_at(d->dtype, one.hp, i) - 3 * rb_check_at(d->dtype, two.hp, i));
+      rb_check_set(d->dtype, in.beta, i, 2 * rb_check_at(d->dtype, in.p, i) - 3 * rb_check_at(d->dtype, in.alpha, i));
+    }
+    other.p = in.beta;
+    if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, other, one), "sums"))
+      rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), 2 * limit_of(c->variant, d, 5), "Hp is linear in p, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+    if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, one), "sums")) {
+      for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, rb_check_at(d->dtype, in.q, i) + 8);
+      if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, two), "sums")) {
+        rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), limit_of(c->variant, d, 1), "Hp after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+        rb_check_value(c, rb_check_distance(d->dtype, one.hq, two.hq, m), limit_of(c->variant, d, 3 / sigma), "Hq after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+      }
+    }
+  }
+  rb_gauss_sums_drop(two), rb_gauss_sums_drop(one), rb_gauss_points_drop(in);
+}
+
 /* fq and fp are derivatives of f = <alpha, Hp> - <beta, Hq>: central differences in float64. */
 static void derivatives(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
   rb_gauss_points in = rb_gauss_points_make(d, 2);
@@ -220,6 +247,7 @@ void rb_check_gausssum(rb_checker *c) {
       if (!wanted(c, &d)) continue;
       other_points(c, &d, 1.2);
       conservation(c, &d, 1.2);
+      linear_and_invariant(c, &d, 1.2);
       d.n = 20;
       if (t == RB_F64) derivatives(c, &d, 1.2);
     }

@@ -64,10 +64,10 @@ static json_t *printed_metrics(const rb_judged *j, const json_t *c, const char *
   }
   return metrics;
 }
-static json_t *published_by(const rb_judged *j, const json_t *record, const char *machine) {
+static json_t *published_by(const rb_judged *j, const json_t *record, const json_t *of, const char *machine) {
   json_t *cases = json_array(), *c;
   size_t i;
-  json_array_foreach(json_object_get(record, "cases"), i, c) {
+  json_array_foreach((json_t *)of, i, c) {
     json_t *metrics = printed_metrics(j, c, machine);
     if (json_object_size(metrics))
       json_array_append_new(cases, json_pack("{s:O,s:O,s:O,s:O,s:s,s:s,s:s,s:o}", "id", json_object_get(c, "id"), "method", json_object_get(c, "method"),
@@ -85,15 +85,23 @@ static json_t *published_by(const rb_judged *j, const json_t *record, const char
 
 json_t *rb_published_records(const json_t *record, const char *origin) {
   rb_judged j;
-  json_t *machines = json_object(), *c, *value, *out = json_array();
+  json_t *machines = json_object(), *all = json_array(), *c, *value, *out = json_array();
   const char *machine;
   size_t i;
-  if (rb_judged_open((json_t *)record, origin, &j) == RB_OK)
-    json_array_foreach(json_object_get(record, "cases"), i, c)
+  if (rb_judged_open((json_t *)record, origin, &j) == RB_OK) {
+    json_array_extend(all, json_object_get(record, "cases"));
+    for (unsigned m = 0; m < j.descriptor->methods_count; m++) {
+      json_t *printed = rb_judged_printed(&j, j.descriptor->methods[m].label);
+      json_array_extend(all, printed);
+      json_decref(printed);
+    }
+    json_array_foreach(all, i, c)
       for (unsigned k = 0; k < j.descriptor->columns_count; k++)
         if (rb_published_value(&j, c, j.descriptor->columns[k].name, &machine)) json_object_set_new(machines, machine, json_true());
-  json_object_foreach(machines, machine, value) json_array_append_new(out, published_by(&j, record, machine));
+  }
+  json_object_foreach(machines, machine, value) json_array_append_new(out, published_by(&j, record, all, machine));
   rb_judged_close(&j);
+  json_decref(all);
   json_decref(machines);
   return out;
 }
@@ -119,7 +127,7 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
   rb_table_set(t, 4, "%s", verdict);
 }
 
-/* Errors are compared too: a printed error next to a measured one, without a verdict on speed. */
+/* A row a case that both have and both timed, or of which bandwidths are known; grows `counts`. How many. */
 static int compare_cases(const json_t *a, const json_t *b, double delta, rb_table *t, int counts[5], int *incomparable) {
   size_t i;
   json_t *c;

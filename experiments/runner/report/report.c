@@ -21,6 +21,13 @@ typedef struct {
 /* ---- the table of cells ------------------------------------------------------------------------------- */
 
 static const char *no_counters(const json_t *c) { return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL); }
+/* Another method's value of the column at the same place, over this one's. */
+static void relative_text(const rb_judged *j, const json_t *c, const rb_column *column, char *out, size_t size) {
+  const json_t *other = rb_judged_case(j, column->relative_to, json_object_get(c, "axes"));
+  const double ratio = other ? rb_json_metric(other, column->metric) / rb_json_metric(c, column->metric) : NAN;
+  out[0] = '\0';
+  if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
+}
 static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
   if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) && no_counters(c)) {
     snprintf(out, size, "not available");
@@ -30,14 +37,25 @@ static void metric_text(const json_t *c, const char *metric, char *out, size_t s
   rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
+/* A value of this machine beside another's: times and rates as how many times faster, with how the roof is used; others as a share. */
+static void not_comparable(const json_t *c, const char *metric, double theirs, char *out, size_t size) {
+  const double mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
+  const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
+  const int time = strcmp(unit, "s") == 0, rate = strcmp(unit, "B/s") == 0 || strcmp(unit, "1/s") == 0 || strcmp(unit, "FLOP/s") == 0;
+  if (!time && !rate) snprintf(out, size, "%.2f of it", mine / theirs);
+  else if (roof == roof) snprintf(out, size, "x%.2f, %.0f %% of roof", time ? theirs / mine : mine / theirs, roof);
+  else snprintf(out, size, "x%.2f", time ? theirs / mine : mine / theirs);
+}
+
 /* Ours with the verdict folded in: numeric cells are judged, hardware cells show how the machine's roof is used. */
 static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, summary *s) {
   const rb_descriptor *d = j->descriptor;
   for (unsigned k = 0; k < d->columns_count; k++) {
     const rb_column *column = &d->columns[k];
-    char ours[64];
+    char ours[64], text[64];
     const char *machine, *printed = rb_published_value(j, c, column->name, &machine);
-    metric_text(c, column->metric, ours, sizeof ours);
+    if (column->relative_to) relative_text(j, c, column, ours, sizeof ours);
+    else metric_text(c, column->metric, ours, sizeof ours);
     rb_table_set(t, at, "%s", ours);
     if (column->class == RB_INFO) {
       at++;
@@ -47,16 +65,36 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
     if (v == RB_NOT_COMPARABLE) {
-      double mine = rb_json_metric(c, column->metric), theirs = strtod(printed, NULL), roof = rb_json_metric(c, "percent_copy");
-      const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), column->metric), "unit", "");
-      char use[32] = "";
-      if (roof == roof) snprintf(use, sizeof use, ", %.0f %% of roof", roof);
-      rb_table_set(t, at + 2, "x%.2f%s", strcmp(unit, "s") == 0 ? theirs / mine : mine / theirs, use);
+      not_comparable(c, column->metric, strtod(printed, NULL), text, sizeof text);
+      rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));
     }
     at += 3;
   }
+}
+
+/* What the paper prints of methods that the record has no case of, at the record's values of the axes. */
+static rb_status printed_rows(const rb_judged *j, rb_table *t) {
+  rb_status st = RB_OK;
+  const rb_descriptor *d = j->descriptor;
+  for (unsigned m = 0; m < d->methods_count; m++) {
+    json_t *rows = rb_judged_printed(j, d->methods[m].label), *printed;
+    size_t i;
+    json_array_foreach(rows, i, printed) {
+      int at = (int)d->axes_count + 2;
+      if ((st = rb_table_row(t)) != RB_OK) break;
+      for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(printed, "axes"), d->axes[a].name, ""));
+      rb_table_set(t, (int)d->axes_count, "%s", d->methods[m].label);
+      for (unsigned k = 0; k < d->columns_count; at += d->columns[k].class == RB_INFO ? 1 : 3, k++) {
+        const char *value = d->columns[k].class == RB_INFO ? NULL : rb_published_value(j, printed, d->columns[k].name, NULL);
+        if (value) rb_table_set(t, at + 1, "%s", value);
+      }
+      rb_table_set(t, at, "printed; not measured here");
+    }
+    json_decref(rows);
+  }
+  return st;
 }
 
 static rb_status cell_table(const rb_judged *j, rb_table *t, summary *s) {
@@ -77,7 +115,7 @@ static rb_status cell_table(const rb_judged *j, rb_table *t, summary *s) {
     rb_table_set(t, at++, "%s", d->columns[k].title);
     if (d->columns[k].class == RB_INFO) continue;
     rb_table_set(t, at++, "published");
-    rb_table_set(t, at++, d->columns[k].class == RB_NUMERIC ? "verdict" : "against it");
+    rb_table_set(t, at++, "verdict");
   }
   rb_table_set(t, at, "note");
   json_array_foreach(cases, i, c) {
@@ -100,6 +138,7 @@ static rb_status cell_table(const rb_judged *j, rb_table *t, summary *s) {
       rb_table_set(t, columns, "%s: %s", status, rb_json_text(c, "reason", ""));
     }
   }
+  RB_TRY(printed_rows(j, t));
 done:
   return st;
 }
@@ -250,13 +289,12 @@ int rb_records_list(const char *root, char out[][4096], int most) {
 
 static rb_status write_published_record(const json_t *published, const rb_judged *j, const char *folder) {
   rb_status st = RB_OK;
-  char slug[320], name[4300], *text = NULL;
-  rb_record_place place;
+  char slug[320], place[4096], name[4300], *text = NULL;
   rb_slug(rb_json_text(json_object_get(published, "machine"), "name", "published"), slug, sizeof slug);
-  RB_TRY(rb_record_open(&place, folder, slug, j->descriptor, RB_PRESET_PAPER, 0));
-  RB_TRY(rb_path(name, sizeof name, "%s/published.json", place.folder));
+  RB_TRY(rb_path(place, sizeof place, "%s/%s/%s/%s", folder, slug, j->descriptor->paper, j->descriptor->name));
+  RB_TRY(rb_make_folders(place));
+  RB_TRY(rb_path(name, sizeof name, "%s/published.json", place));
   text = json_dumps(published, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-  rb_record_discard_journal(&place);
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(rb_write_atomically(name, text, strlen(text)));
   fprintf(stderr, "%s\n", name);
@@ -283,7 +321,7 @@ static rb_status rejudge(json_t *record, const char *path) {
   char name[300], found[MOST][4096], *text = NULL;
   int count;
   const json_t *e = json_object_get(record, "experiment");
-  if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return RB_OK;
+  if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return RB_OK; /* `--published` of a measured record writes those */
   snprintf(name, sizeof name, "%s/%s", rb_json_text(e, "paper", "?"), rb_json_text(e, "name", "?"));
   RB_TRY(rb_experiments_find(name, found, MOST, &count));
   RB_TRY(rb_rejudge(record, path, found[0]));

@@ -109,13 +109,69 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   return fabs(mine - value) <= allowed * (1 + 1e-9) ? RB_REPRODUCED : RB_DIFFERS;
 }
 
-static const json_t *find_case(const json_t *cases, const char *method, const json_t *axes) {
+const json_t *rb_judged_case(const rb_judged *j, const char *method, const json_t *axes) {
   size_t i;
   json_t *c;
-  json_array_foreach(cases, i, c) {
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
     if (strcmp(rb_json_text(c, "method", ""), method) == 0 && json_equal(json_object_get(c, "axes"), axes)) return c;
   }
   return NULL;
+}
+
+/* The one value that all cases have of an axis, or NULL; `wanted` counts whether any has it. */
+static const char *value_of_all(const json_t *cases, const char *axis, const char *wanted, int *found) {
+  const char *one = NULL;
+  size_t i;
+  int several = 0;
+  json_t *c;
+  json_array_foreach(cases, i, c) {
+    const char *value = rb_json_text(json_object_get(c, "axes"), axis, "");
+    several |= one && strcmp(one, value) != 0;
+    one = value;
+    *found += wanted && strcmp(value, wanted) == 0;
+  }
+  return several ? NULL : one;
+}
+
+/* The case of which row `row` of the published values speaks, where the record's cases have its values; else NULL. */
+static json_t *printed_case(const rb_judged *j, int row, const rb_method *method) {
+  const rb_descriptor *d = j->descriptor;
+  const json_t *cases = json_object_get(j->record, "cases");
+  json_t *axes = json_object();
+  char id[256];
+  int used = snprintf(id, sizeof id, "%s", method->label), kept = 1, shown = 0;
+  for (unsigned a = 0; a < d->axes_count && kept; a++) {
+    const int k = rb_csv_column(&j->published, d->axes[a].name);
+    const char *wanted = k >= 0 ? rb_csv_at(&j->published, row, k) : NULL;
+    int found = 0;
+    const char *value = value_of_all(cases, d->axes[a].name, wanted, &found);
+    if (wanted) value = wanted, kept = found > 0;
+    if (!value) continue;
+    json_object_set_new(axes, d->axes[a].name, json_string(value));
+    if (used < (int)sizeof id) used += snprintf(id + used, sizeof id - (size_t)used, " %s=%s", d->axes[a].name, value);
+  }
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    const int column = d->columns[k].class == RB_INFO ? -1 : rb_csv_column(&j->published, d->columns[k].name);
+    shown |= column >= 0 && rb_csv_at(&j->published, row, column)[0];
+  }
+  if (!kept || !shown) {
+    json_decref(axes);
+    return NULL;
+  }
+  return json_pack("{s:s,s:s,s:o,s:s}", "id", id, "method", method->label, "axes", axes, "kind", method->kind);
+}
+
+json_t *rb_judged_printed(const rb_judged *j, const char *label) {
+  const int k = rb_csv_column(&j->published, "method");
+  const rb_method *method = NULL;
+  json_t *out = json_array(), *c;
+  size_t i;
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (strcmp(j->descriptor->methods[m].label, label) == 0) method = &j->descriptor->methods[m];
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) if (strcmp(rb_json_text(c, "method", ""), label) == 0) method = NULL;
+  for (int r = 1; method && k >= 0 && r < j->published.rows; r++)
+    if (strcmp(rb_csv_at(&j->published, r, k), label) == 0 && (c = printed_case(j, r, method))) json_array_append_new(out, c);
+  return out;
 }
 
 static int in_scope(const rb_claim *claim, const json_t *c) {
@@ -157,7 +213,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
   snprintf(reason, size, "no case of '%s' in scope", claim->left);
   json_array_foreach(cases, i, c) {
     if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
-    const json_t *other = is_number || is_printed ? NULL : find_case(cases, claim->right, json_object_get(c, "axes"));
+    const json_t *other = is_number || is_printed ? NULL : rb_judged_case(j, claim->right, json_object_get(c, "axes"));
     const double left = valid_metric(c, claim->metric);
     const double right = is_number ? number : is_printed ? printed_metric(j, c, claim->metric) : valid_metric(other, claim->metric);
     if (is_printed && right != right) continue; /* this case is not printed */

@@ -25,6 +25,11 @@ void rb_judged_close(rb_judged *j);
 
 /* The published cell for a case and column name as printed, and its machine; NULL when there is none. */
 const char *rb_published_value(const rb_judged *j, const json_t *c, const char *column, const char **machine);
+/* The record's case of a method at a place of the axes, or NULL. Borrowed. */
+const json_t *rb_judged_case(const rb_judged *j, const char *method, const json_t *axes);
+/* A method that the record has no case of: the published rows of it at values of the axes that the record's cases have, each as a
+ * case with id, method, axes and kind, for rb_published_value. Empty for a method that was run. New reference. */
+json_t *rb_judged_printed(const rb_judged *j, const char *method);
 /* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
 double rb_printed_unit(const char *printed);
 /* Numeric columns: REPRODUCED within the tolerance, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */

@@ -1,0 +1,41 @@
+# Sourced by the tests of the program: `expect`, `ok`, and a folder of their own to work in, $work.
+set -u
+bin=$(realpath "$1")
+experiments=$(realpath "$(dirname "$0")/../../experiments")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export REGBENCH_DATA=$work/data XDG_DATA_HOME=$work/xdg
+cd "$work" || exit 1
+failed=0
+passed=0
+
+# expect CODE PATTERN COMMAND...: exit code and a pattern in stdout+stderr
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  local output got
+  output=$("$@" 2>&1)
+  got=$?
+  if [ "$got" != "$code" ]; then
+    echo "FAIL: $* exits $got, not $code: ${output:0:300}"
+    failed=$((failed + 1))
+  elif ! grep -qE -- "$pattern" <<<"$output"; then
+    echo "FAIL: $* does not tell '$pattern': ${output:0:300}"
+    failed=$((failed + 1))
+  else
+    passed=$((passed + 1))
+  fi
+}
+ok() { # description, test command
+  local what=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else
+    echo "FAIL: $what"
+    failed=$((failed + 1))
+  fi
+}
+# told at the end; the exit code of the test
+finish() {
+  echo "$passed passed, $failed failed"
+  test $failed = 0
+}

@@ -1,0 +1,205 @@
+#!/bin/bash
+# The verb `register`: usage, bad images and points, no convergence, interruption, results.
+# usage: test_register.sh PATH_TO_REGBENCH
+# shellcheck source=tests/runner/expect.sh
+. "$(dirname "$0")/expect.sh"
+
+# usage
+expect 2 "which method" "$bin" register
+expect 0 "demons +two images" "$bin" register --help
+for method in claire demons landmarks; do expect 0 "usage: regbench register $method" "$bin" register $method --help; done
+expect 2 "no method 'affine'" "$bin" register affine
+expect 2 "are needed" "$bin" register claire --out r
+expect 2 "go together" "$bin" register claire --template a --reference b --template-labels l --out r
+expect 2 "not a positive number" "$bin" register claire --template a --reference b --beta -1 --out r
+expect 2 "from 4 to 4096" "$bin" register claire --template a --reference b --size 3 --out r
+expect 2 "unknown regularisation" "$bin" register claire --template a --reference b --regularisation h7 --out r
+expect 2 "unknown argument" "$bin" register claire --template a --reference b --fast --out r
+expect 2 "go together" "$bin" register demons --template a --reference b --template-labels l --out r
+expect 2 "from 4 to 4096" "$bin" register demons --template a --reference b --size 3 --out r
+expect 2 "no file a.nii" "$bin" register demons --template a.nii --reference b.nii --variant cpu --out r
+expect 2 "no file a.nii" "$bin" register claire --template a.nii --reference b.nii --variant cpu-fd8-linear --out r
+# balls of one value on nothing: NIfTI, 24^3, one byte a voxel
+ball() { # FILE CENTRE VALUE
+  perl -e 'my ($f, $c, $v) = @ARGV; my $n = 24; my $h = "\0" x 352;
+    substr($h, 0, 4) = pack("l", 348); substr($h, 40, 16) = pack("s8", 3, $n, $n, $n, 1, 1, 1, 1); substr($h, 70, 4) = pack("s2", 2, 8);
+    substr($h, 76, 32) = pack("f8", (1) x 8); substr($h, 108, 4) = pack("f", 352); substr($h, 344, 4) = "n+1\0";
+    open F, ">", $f; print F $h;
+    for my $z (0 .. 23) { for my $y (0 .. 23) { for my $x (0 .. 23) { print F chr(($x - $c) ** 2 + ($y - 12) ** 2 + ($z - 12) ** 2 < 36 ? $v : 0) } } }' "$@"
+}
+ball one.nii 10 1
+ball two.nii 13 2
+ball three.nii 13 1
+expect 6 "nothing moved" "$bin" register demons --template one.nii --reference three.nii --variant cpu --out still
+ok "and says so in metrics.json" grep -q '"end": "nothing moved"' still/metrics.json
+for method in claire demons; do
+  case $method in claire) v=cpu-fd8-linear ;; *) v=cpu ;; esac
+  expect 2 "no label in common" "$bin" register $method --template one.nii --reference three.nii --template-labels one.nii --reference-labels two.nii --variant $v --out rl
+  touch plain
+  expect 2 "plain is a file" "$bin" register $method --template one.nii --reference three.nii --variant $v --out plain
+done
+expect 0 "mismatch" "$bin" register claire --template one.nii --reference three.nii --template-labels one.nii --reference-labels three.nii --variant cpu-fd8-linear --out rl
+brain=/usr/share/mricron/templates/ch2bet.nii.gz head=/usr/share/mricron/templates/ch2.nii.gz labels=/usr/share/mricron/templates/aal.nii.gz
+if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
+  solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
+  expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
+  for f in warped velocity displacement detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
+  foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums), and above half of it
+    awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536 && p <= 2 * m) }' "$1"
+  }
+  ok "register claire foretells its memory" foretold r/metrics.json
+  ok "metrics hold the counts" grep -q '"hessian_products"' r/metrics.json
+  expect 6 "iteration limit; the best iterate is in r6" "${solve[@]}" --size 16 --no-continuation --newton 1 --tolerance 1e-6 --out r6
+  ok "the best iterate is written" test -s r6/velocity.nii.gz
+  expect 2 "no variant" "${solve[@]}" --variant cpu-fd8-quartic --size 16 --out r
+  expect 8 "needs about .* GB of cpu memory" "${solve[@]}" --size 4000 --out r
+  expect 8 "cannot make /proc" "${solve[@]}" --size 16 --out /proc/nowhere
+  expect 2 "unknown resampling" "${solve[@]}" --resample cubic --out r
+  gunzip -c $brain >whole.nii
+  { head -c 352 whole.nii; head -c $(($(stat -c %s whole.nii) - 352)) /dev/zero; } >flat.nii
+  expect 2 "template image is constant" "$bin" register claire --template flat.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
+  expect 2 "reference image is constant" "$bin" register demons --template $brain --reference flat.nii --variant cpu --size 16 --out r
+  # 8x8x8 values of float32, in one file the first is not a number
+  { head -c 352 whole.nii; printf '\0\0\300\177'; head -c 2044 /dev/zero; } >nan.nii
+  { head -c 352 whole.nii; head -c 2048 /dev/zero; } >small.nii
+  for field in '42:\010\0\010\0\010\0' '70:\020\0\040\0'; do
+    for file in nan.nii small.nii; do
+      # shellcheck disable=SC2059
+      printf "${field#*:}" | dd of=$file bs=1 seek="${field%%:*}" conv=notrunc status=none
+    done
+  done
+  for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
+    # shellcheck disable=SC2086
+    expect 2 "NaN" "$bin" register $method --template nan.nii --reference nan.nii --out r
+    # shellcheck disable=SC2086
+    expect 2 "differ in size" "$bin" register $method --template $brain --reference $head --template-labels small.nii --reference-labels $labels --out r
+  done
+  head -c 100000 whole.nii >cut.nii
+  expect 2 "truncated" "$bin" register claire --template cut.nii --reference $brain --variant cpu-fd8-linear --size 16 --out r
+  expect 0 "Linear .*solve converged" "${solve[@]}" --size 12 --petsc "-tao_nls_ksp_converged_reason" --out r
+  "${solve[@]}" --size 80 --steps 8 --out r130 >log 2>&1 &
+  child=$!
+  for _ in $(seq 600); do
+    grep -q "^ *1.0e+00 *1 " log && break
+    kill -0 $child 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -INT $child 2>/dev/null
+  wait $child
+  code=$?
+  ok "an interrupted solve exits 130: $code" test $code = 130
+  ok "and leaves its iterate" test -s r130/velocity.nii.gz -a -s r130/metrics.json
+  other=/usr/share/mricron/templates/JHU-WhiteMatter-labels-2mm.nii.gz
+  if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --variant cpu-fd8-linear --out r; fi
+  # the same brain with voxels said to be twice as long along x
+  cp whole.nii wide.nii
+  for at in 80 280; do printf '\0\0\0\100' | dd of=wide.nii bs=1 seek=$at conv=notrunc status=none; done
+  for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
+    # shellcheck disable=SC2086
+    expect 2 "ignore-geometry" "$bin" register $method --template wide.nii --reference $brain --size 12 --out rg
+    # shellcheck disable=SC2086
+    expect 0 "mismatch" "$bin" register $method --template wide.nii --reference $brain --size 12 --ignore-geometry --out rg
+  done
+
+  # register demons
+  solve=("$bin" register demons --template $brain --reference $head --variant cpu)
+  expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
+  for f in warped velocity displacement detF labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
+  ok "register demons foretells its memory" foretold d/metrics.json
+  ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
+  expect 6 "iterations used up; the last iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
+  expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
+  expect 2 "no variant" "${solve[@]}" --size 16 --variant gpu-fussed --out d
+  expect 2 "unknown resampling" "${solve[@]}" --resample cubic --out d
+  expect 8 "cannot make /proc" "${solve[@]}" --size 16 --out /proc/nowhere
+  expect 2 "unknown update" "${solve[@]}" --size 16 --update plus --out d
+  expect 0 "3 iterations" "${solve[@]}" --size 16 --iterations 3 --stop 0 --sigma-fluid 40 --out d
+  expect 2 "sigma_fluid is 2e\+06 voxels" "${solve[@]}" --size 16 --sigma-fluid 2e6 --out d
+  expect 2 "sigma-x .* not a positive number" "${solve[@]}" --sigma-x 0 --out d
+  expect 2 "too few to halve" "${solve[@]}" --size 16 --levels 5 --out d
+  expect 2 "truncated" "$bin" register demons --template cut.nii --reference $brain --variant cpu --size 16 --out d
+  expect 8 "needs about .* GB of cpu memory" "${solve[@]}" --size 4000 --out d
+  "${solve[@]}" --size 160 --stop 0 --iterations 1000 --out d130 >log 2>&1 &
+  child=$!
+  for _ in $(seq 600); do
+    grep -q "^ *1 .*voxels" log && break
+    kill -0 $child 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -INT $child 2>/dev/null
+  wait $child
+  code=$?
+  ok "an interrupted demons solve exits 130: $code" test $code = 130
+  ok "and leaves its iterate" test -s d130/velocity.nii.gz -a -s d130/metrics.json
+fi
+
+# register landmarks
+seq 1 30 | awk '{printf "%g,%g,%g\n", 3*sin($1), 3*cos(1.7*$1), 0.2*$1}' >a.csv
+seq 1 30 | awk '{printf "%g,%g,%g\n", 3*sin($1)+0.2, 3*cos(1.7*$1)+0.1*sin($1), 0.21*$1}' >b.csv
+shoot=("$bin" register landmarks --template a.csv --steps 6 --iterations 20 --lambda 100)
+expect 0 "usage: regbench register landmarks" "$bin" register landmarks --help
+expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --apply a.csv --out l
+for f in matched.csv momentum.csv trajectories.csv applied.csv metrics.json; do ok "register landmarks writes $f" test -s l/$f; done
+ok "register landmarks foretells its memory" awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p && p <= 4 * m) }' l/metrics.json
+worst=$(paste -d, l/matched.csv l/applied.csv | awk -F, '{for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 30 && w < 1e-4) ? "same" : w}')
+ok "the landmarks themselves, carried along, are the matched ones: $worst" test "$worst" = same
+expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --grid 1.5 --out lg
+expect 2 "is a file" "${shoot[@]}" --reference b.csv --out b.csv
+expect 6 "Inf or NaN|not finite" "${shoot[@]}" --reference b.csv --sigma 1e-30 --out ln
+mkdir lf && ln -s /dev/full lf/trajectories.csv.partial # MPI's own files would not fit a limit
+expect 8 "cannot write" "${shoot[@]}" --reference b.csv --out lf
+ok "no half-written trajectories" test ! -e lf/trajectories.csv -a ! -L lf/trajectories.csv.partial
+for f in velocity displacement; do ok "--grid writes $f.nii.gz" test -s lg/$f.nii.gz; done
+expect 2 "too fine" "${shoot[@]}" --reference b.csv --grid 0.001 --out lg
+head -29 b.csv >short.csv
+expect 2 "30 points and short.csv 29" "${shoot[@]}" --reference short.csv --out l
+cut -d, -f1,2 b.csv >flat.csv
+expect 2 "a.csv is 3D and flat.csv 2D" "${shoot[@]}" --reference flat.csv --out l
+{ head -29 b.csv; head -1 b.csv; } >twice.csv
+expect 2 "points 1 and 30 coincide" "${shoot[@]}" --reference twice.csv --out l
+sed '3s/.*/nan,1,2/' b.csv >nan.csv
+expect 2 "NaN" "${shoot[@]}" --reference nan.csv --out l
+: >none.csv
+expect 2 "is empty" "${shoot[@]}" --reference none.csv --out l
+expect 2 "not a positive number" "${shoot[@]}" --reference b.csv --sigma 0 --out l
+expect 6 "line search failed; the best iterate is in l6" "${shoot[@]}" --reference b.csv --petsc "-tao_ls_max_funcs 0" --out l6
+ok "the best iterate is written" test -s l6/matched.csv -a -s l6/metrics.json
+expect 2 "no variant" "${shoot[@]}" --reference b.csv --variant cpu/best --out l
+
+# the same points as VTK, a mesh carried along, float64; points of a plane
+vtk() { # CSV: a legacy file whose first three points make a triangle
+  printf '# vtk DataFile Version 2.0\npoints\nASCII\nDATASET POLYDATA\nPOINTS %d float\n' "$(wc -l <"$1")"
+  tr ',' ' ' <"$1"
+  printf 'POLYGONS 1 4\n3 0 1 2\n'
+}
+vtk a.csv >a.vtk && vtk b.csv >b.vtk
+expect 0 "evaluations used up|converged" "$bin" register landmarks --template a.vtk --reference b.vtk --steps 6 --iterations 20 --lambda 100 --apply a.vtk --out lv
+for f in matched.vtk applied.vtk; do ok "register landmarks writes $f of a mesh" grep -q '^3 0 1 2' lv/$f; done
+values() { # coordinates of a file of either kind, a line a point
+  sed -n '/^POINTS/,/^POLYGONS/p' "$1" | grep -E '^[-0-9]' | tr ' ' ','
+}
+worst=$(paste -d, <(values lv/matched.vtk) l/matched.csv | awk -F, '{for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 30 && w < 1e-4) ? "same" : NR " " w}')
+ok "VTK and CSV give the same match: $worst" test "$worst" = same
+expect 0 "evaluations used up|converged" "${shoot[@]}" --reference b.csv --double --out ld
+worst=$(paste -d, ld/matched.csv l/matched.csv | awk -F, '{for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 30 && w < 1e-2) ? "near" : w}')
+ok "float64 ends where float32 ends: $worst" test "$worst" = near
+cut -d, -f1,2 a.csv >plane-a.csv && cut -d, -f1,2 b.csv >plane-b.csv
+expect 0 "evaluations used up|converged" "$bin" register landmarks --template plane-a.csv --reference plane-b.csv --steps 6 --iterations 20 --lambda 100 --grid 1.5 --out lp
+ok "points of a plane stay in it" awk -F, 'NF != 2 { bad = 1 } END { exit bad || NR != 30 }' lp/matched.csv
+ok "--grid writes a plane's displacement" test -s lp/displacement.nii.gz
+# Ctrl-C leaves the iterate
+seq 1 1500 | awk '{printf "%g,%g,%g\n", 30*sin($1), 30*cos(1.7*$1), 0.02*$1}' >many-a.csv
+awk -F, '{printf "%g,%g,%g\n", $1+0.3*sin($2), $2+0.2, 1.02*$3}' many-a.csv >many-b.csv
+"$bin" register landmarks --template many-a.csv --reference many-b.csv --iterations 400 --petsc "-tao_monitor" --out l130 >log 2>&1 &
+child=$!
+for _ in $(seq 600); do
+  grep -qE "^ +[1-9] TAO|iter = +[1-9]" log && break
+  kill -0 $child 2>/dev/null || break
+  sleep 0.05
+done
+kill -INT $child 2>/dev/null
+wait $child
+code=$?
+ok "an interrupted shooting exits 130: $code" test $code = 130
+ok "and leaves its iterate" test -s l130/matched.csv -a -s l130/metrics.json
+finish
