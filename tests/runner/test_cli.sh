@@ -123,7 +123,7 @@ expect 4 "SLOWER" "$bin" compare "$record" slow.json
 
 # nothing ran: only CUDA cases where there is no GPU; data set absent
 if ! "$bin" doctor | grep -q "^ok    GPU"; then
-  expect 9 "unavailable|missing" "$bin" probe cuda/copy
+  expect 9 "missing|without CUDA" "$bin" probe cuda/copy
   expect 9 "nothing ran" "$bin" run brunn2020/table5 --backend cuda --where size=32 --out out-cuda
   expect 0 "unavailable here" "$bin" list variants
 fi
@@ -249,6 +249,8 @@ expect 3 "golden force" "${recorded[@]}" --seal
 sed '1s/[^ ]*$/0.5/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
 expect 0 "0 failed" "${recorded[@]}" --seal
 ok "sealing tightens a limit" awk 'NR == 1 { exit !($4 > 0 && $4 < 1e-3) }' g/force_cuda-grid.txt
+sed 's/^case energy/case power/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
+expect 3 "'energy' is in no recording" "${recorded[@]}"
 expect 2 "no variant" "$bin" check --variant cpu/best
 expect 2 "whole number above 0" "$bin" check gausssum --largest none
 few=$("$bin" check gausssum --variant cpu/omp --largest 31 | tail -1)

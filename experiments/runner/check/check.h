@@ -12,6 +12,7 @@ typedef struct rb_checker {
   const rb_family *family;
   const char *golden;        /* folder of recorded GPU outputs */
   FILE *record;              /* not NULL: write golden outputs here instead of comparing */
+  FILE *offered;             /* while a recording is made: where the names go that it lacks; or NULL */
   FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
   int verbose;
   int64_t largest; /* sets of more points are left out, and long flows are shorter; 0: neither */
@@ -26,8 +27,8 @@ void rb_check_value(rb_checker *c, double value, double limit, const char *forma
 /* Turns a status into a failed check; RB_EUNSUPPORTED into a skip. True when st is RB_OK. */
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Compare values with what this variant gave on a GPU host, within the limit stored there; a case that is not in
- * its file is not compared, but every case of the file must be (the driver counts). When recording, store values
+/* Compare values with what this variant gave on a GPU host, within the limit stored there. Every case of its file must be compared (the driver
+ * counts), and a case that the file neither holds nor says it lacks fails. When recording, store values
  * and limit instead. `name`: one word. */
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
 

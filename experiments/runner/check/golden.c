@@ -1,4 +1,5 @@
-/* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats. */
+/* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and
+ * "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them. */
 #include "experiments/runner/check/check.h"
 
 #include <float.h>
@@ -25,6 +26,15 @@ static void golden_path(const rb_checker *c, const char *folder, char path[PATH]
   snprintf(path, PATH, "%s/%s_%s.txt", folder, c->family->name, variant);
 }
 
+/* Whether the recording says that it has no such case. */
+static int lacks(FILE *f, const char *name) {
+  char line[1024], other[NAME];
+  int told = 0;
+  rewind(f);
+  while (fgets(line, sizeof line, f)) told |= sscanf(line, "lacks %95s", other) == 1 && strcmp(other, name) == 0;
+  return told;
+}
+
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
   if (c->record) {
     rb_check_value(c, strpbrk(name, " \t\n") ? 1 : 0, 0, "golden: '%s' is one word", name); /* it could not be read back */
@@ -36,6 +46,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
   golden_path(c, c->golden, path);
   FILE *f = fopen(path, "r");
   long long count;
+  int found = 0;
   while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
     int mine = strcmp(read_name, name) == 0 && count == n;
     double v, worst = 0, largest = 0;
@@ -47,6 +58,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
       largest = fmax(largest, fabs(v));
     }
     if (!mine) continue;
+    found = 1;
     if (c->learned && c->learned->count < CASES && worst <= limit) {
       const int k = c->learned->count++;
       snprintf(c->learned->of[k].name, NAME, "%s", name);
@@ -57,6 +69,9 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
       c->golden_matched++;
     }
   }
+  if (!found && c->offered) fprintf(c->offered, "lacks %s\n", name);
+  else if (!found && !c->learned && f)
+    rb_check_value(c, lacks(f, name) ? 0 : 1, 0, "golden: '%s' is in no recording; 'regbench check --record' on a CUDA host makes one", name);
   if (f) fclose(f);
 }
 
@@ -85,6 +100,20 @@ static void cannot(rb_checker *c, const char *what, const char *path) {
   c->failed++;
 }
 
+/* The cases that the family offers and the recording just made does not hold, at its end. */
+static void tell_lacks(rb_checker *c, const char *folder, const char *path) {
+  const char *golden = c->golden;
+  c->offered = fopen(path, "a");
+  if (!c->offered) {
+    cannot(c, "write", path);
+    return;
+  }
+  c->golden = folder;
+  c->golden_cases(c);
+  if (fclose(c->offered) != 0) cannot(c, "write", path);
+  c->golden = golden, c->offered = NULL;
+}
+
 void rb_golden_record(rb_checker *c, const char *folder) {
   char path[PATH];
   golden_path(c, folder, path);
@@ -97,6 +126,7 @@ void rb_golden_record(rb_checker *c, const char *folder) {
   const int whole = !ferror(c->record);
   if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);
   c->record = NULL;
+  tell_lacks(c, folder, path);
   rb_golden_seal(c, folder);
 }
 
