@@ -34,6 +34,22 @@ ok() { # description, test command
     failed=$((failed + 1))
   fi
 }
+# interrupted WHAT PATTERN COMMAND...: Ctrl-C as soon as its output shows the pattern; it ends with 130
+interrupted() {
+  local what=$1 pattern=$2 child code
+  shift 2
+  "$@" >log 2>&1 &
+  child=$!
+  for _ in $(seq 1200); do
+    grep -qE -- "$pattern" log && break
+    kill -0 $child 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -INT $child 2>/dev/null
+  wait $child
+  code=$?
+  ok "$what exits 130: $code" test $code = 130
+}
 # told at the end; the exit code of the test
 finish() {
   echo "$passed passed, $failed failed"

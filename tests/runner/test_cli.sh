@@ -155,13 +155,7 @@ wait
 
 # Ctrl-C keeps what was measured, --resume goes on
 long=(run brunn2020/table4 --preset paper --backend cpu --out out-stop) # minutes, if nobody stopped it
-"$bin" "${long[@]}" >log 2>&1 &
-pid=$!
-for _ in $(seq 1200); do grep -q "2/[0-9]* valid" log && break; sleep 0.05; done
-kill -INT $pid
-wait $pid
-code=$?
-ok "an interrupted run exits 130: $code" test $code = 130
+interrupted "an interrupted run" "2/[0-9]* valid" "$bin" "${long[@]}"
 expect 0 "Not complete: cases of the preset are missing" "$bin" report out-stop
 expect 0 "2/2 kept" "$bin" "${long[@]}" --resume --where size=64,method=CPU-LAG,method=CPU-SPL
 
