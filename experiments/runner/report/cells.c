@@ -1,0 +1,150 @@
+#include "experiments/runner/report/cells.h"
+
+#include "experiments/runner/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *rb_no_counters(const json_t *c) { return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL); }
+/* Another method's value of the column at the same place, over this one's. */
+static void relative_text(const rb_judged *j, const json_t *c, const rb_column *column, char *out, size_t size) {
+  const json_t *other = rb_judged_case(j, column->relative_to, json_object_get(c, "axes"));
+  const double ratio = other ? rb_json_metric(other, column->metric) / rb_json_metric(c, column->metric) : NAN;
+  out[0] = '\0';
+  if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
+}
+static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
+  if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) && rb_no_counters(c)) {
+    snprintf(out, size, "not available");
+    return;
+  }
+  const json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
+  rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
+}
+
+/* A value of this machine beside another's: times and rates as how many times faster, with how the roof is used; others as a share. */
+static void not_comparable(const json_t *c, const char *metric, double theirs, char *out, size_t size) {
+  const double mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
+  const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
+  const int time = strcmp(unit, "s") == 0, rate = strcmp(unit, "B/s") == 0 || strcmp(unit, "1/s") == 0 || strcmp(unit, "FLOP/s") == 0;
+  if (!time && !rate) snprintf(out, size, "%.2f of it", mine / theirs);
+  else if (roof == roof) snprintf(out, size, "x%.2f, %.0f %% of roof", time ? theirs / mine : mine / theirs, roof);
+  else snprintf(out, size, "x%.2f", time ? theirs / mine : mine / theirs);
+}
+
+/* Ours with the verdict folded in: numeric cells are judged, hardware cells show how the machine's roof is used. */
+static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, rb_verdicts *s) {
+  const rb_descriptor *d = j->descriptor;
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    const rb_column *column = &d->columns[k];
+    char ours[64], text[64];
+    const char *machine, *printed = rb_published_value(j, c, column->name, &machine);
+    if (column->relative_to) relative_text(j, c, column, ours, sizeof ours);
+    else metric_text(c, column->metric, ours, sizeof ours);
+    rb_table_set(t, at, "%s", ours);
+    if (column->class == RB_INFO) {
+      at++;
+      continue;
+    }
+    rb_cell_verdict v = rb_judge_cell(j, c, column);
+    s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
+    rb_table_set(t, at + 1, "%s", printed ? printed : "");
+    if (v == RB_NOT_COMPARABLE) {
+      not_comparable(c, column->metric, strtod(printed, NULL), text, sizeof text);
+      rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
+    } else {
+      rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));
+    }
+    at += 3;
+  }
+}
+
+/* What the paper prints of methods that the record has no case of, at the record's values of the axes. */
+static rb_status printed_rows(const rb_judged *j, rb_table *t) {
+  rb_status st = RB_OK;
+  const rb_descriptor *d = j->descriptor;
+  for (unsigned m = 0; m < d->methods_count; m++) {
+    json_t *rows = rb_judged_printed(j, d->methods[m].label), *printed;
+    size_t i;
+    json_array_foreach(rows, i, printed) {
+      int at = (int)d->axes_count + 2;
+      if ((st = rb_table_row(t)) != RB_OK) break;
+      for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(printed, "axes"), d->axes[a].name, ""));
+      rb_table_set(t, (int)d->axes_count, "%s", d->methods[m].label);
+      for (unsigned k = 0; k < d->columns_count; at += d->columns[k].class == RB_INFO ? 1 : 3, k++) {
+        const char *value = d->columns[k].class == RB_INFO ? NULL : rb_published_value(j, printed, d->columns[k].name, NULL);
+        if (value) rb_table_set(t, at + 1, "%s", value);
+      }
+      rb_table_set(t, at, "printed; not measured here");
+    }
+    json_decref(rows);
+  }
+  return st;
+}
+
+rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
+  rb_status st = RB_OK;
+  const rb_descriptor *d = j->descriptor;
+  const json_t *cases = json_object_get(j->record, "cases");
+  int columns = (int)d->axes_count + 2;
+  size_t i;
+  json_t *c;
+  for (unsigned k = 0; k < d->columns_count; k++) columns += d->columns[k].class == RB_INFO ? 1 : 3;
+  rb_table_init(t, columns + 1);
+  RB_TRY(rb_table_row(t));
+  for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", d->axes[a].name);
+  int at = (int)d->axes_count;
+  rb_table_set(t, at++, "method");
+  rb_table_set(t, at++, "variant");
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    rb_table_set(t, at++, "%s", d->columns[k].title);
+    if (d->columns[k].class == RB_INFO) continue;
+    rb_table_set(t, at++, "published");
+    rb_table_set(t, at++, "verdict");
+  }
+  rb_table_set(t, at, "note");
+  json_array_foreach(cases, i, c) {
+    RB_TRY(rb_table_row(t));
+    for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(c, "axes"), d->axes[a].name, ""));
+    rb_table_set(t, (int)d->axes_count, "%s", rb_json_text(c, "method", ""));
+    rb_table_set(t, (int)d->axes_count + 1, "%s", rb_json_text(c, "variant", ""));
+    const char *status = rb_json_text(c, "status", "");
+    if (strcmp(status, "valid") == 0) {
+      add_cells(j, c, t, (int)d->axes_count + 2, s);
+      if (rb_case_stale(c)) {
+        rb_table_set(t, columns, "STALE: code changed since");
+        s->stale++;
+      }
+    } else if (strcmp(rb_json_text(c, "kind", ""), "published") == 0) {
+      add_cells(j, c, t, (int)d->axes_count + 2, s); /* the printed values alone */
+    } else {
+      s->invalid += strcmp(status, "invalid") == 0;
+      s->skipped += strcmp(status, "invalid") != 0;
+      rb_table_set(t, columns, "%s: %s", status, rb_json_text(c, "reason", ""));
+    }
+  }
+  RB_TRY(printed_rows(j, t));
+done:
+  return st;
+}
+
+rb_status rb_claim_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
+  rb_status st = RB_OK;
+  rb_table_init(t, 3);
+  RB_TRY(rb_table_row(t));
+  rb_table_set(t, 0, "claim");
+  rb_table_set(t, 1, "verdict");
+  rb_table_set(t, 2, "why");
+  for (unsigned i = 0; i < j->descriptor->claims_count; i++) {
+    char why[256];
+    rb_claim_verdict v = rb_judge_claim(j, &j->descriptor->claims[i], why, sizeof why);
+    s->holds += v == RB_HOLDS, s->fails += v == RB_FAILS, s->not_judged += v == RB_NOT_JUDGED;
+    RB_TRY(rb_table_row(t));
+    rb_table_set(t, 0, "%s", j->descriptor->claims[i].text);
+    rb_table_set(t, 1, "%s", rb_claim_verdict_name(v));
+    rb_table_set(t, 2, "%s", why);
+  }
+done:
+  return st;
+}
