@@ -122,11 +122,6 @@ done:
   return st;
 }
 
-void rb_record_discard_journal(rb_record_place *p) {
-  rb_record_close(p);
-  unlink(p->journal_path);
-}
-
 rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
   rb_status st = RB_OK;
   char partial[4300];

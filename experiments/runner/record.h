@@ -29,11 +29,9 @@ void rb_record_drop_undrawn(json_t *record);
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. */
 rb_status rb_record_write(const rb_record_place *place, const json_t *record);
 void rb_record_close(rb_record_place *place);
-/* Close, and drop the journal: for records that were not measured here. */
-void rb_record_discard_journal(rb_record_place *place);
-/* Any file, atomically. */
 /* A folder and those above it, where they are not there yet. RB_EIO. */
 rb_status rb_make_folders(const char *path);
+/* Any file, atomically. */
 rb_status rb_write_atomically(const char *path, const char *text, size_t length);
 
 /* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */

@@ -126,7 +126,10 @@ static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out
     json_t *found = json_object_get(by_id, all[k].id), *old = json_object_get(s->done, all[k].id);
     if (!found && old && reusable(old)) found = old;
     if (found) json_array_append(*out, found);
+    json_object_del(by_id, all[k].id);
   }
+  json_array_foreach(cases, i, c) /* asked for by name where a phantom would stand in */
+    if (json_object_get(by_id, rb_json_text(c, "id", ""))) json_array_append(*out, c);
   /* complete: all that was asked for now, and nothing kept from a wider run that never ended */
   *complete = (int)json_array_size(cases) == s->count && (json_array_size(*out) == json_array_size(cases) || (int)json_array_size(*out) == count);
 done:

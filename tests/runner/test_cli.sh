@@ -128,6 +128,8 @@ if ! "$bin" doctor | grep -q "^ok    GPU"; then
   expect 0 "unavailable here" "$bin" list variants
 fi
 expect 9 "data set nirep is absent" "$bin" run brunn2020/real-images --backend cpu --where data=nirep --out out-absent
+expect 9 "data set nirep is absent" "$bin" run demons2020/figure5 --preset paper --backend cpu --where data=na02,size=104x122x104 --out out-absent
+ok "so does one for which a phantom could stand in" grep -q '"reason": "data set nirep is absent' out-absent/*/demons2020/figure5/paper.json
 ok "the record holds the skip and its reason" grep -q '"reason": "data set nirep is absent' out-absent/*/brunn2020/real-images/quick.json
 
 # too large: predicted before anything is allocated, with the bytes

@@ -1,5 +1,5 @@
 /* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and
- * "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them. */
+ * "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them or none was made yet. */
 #include "experiments/runner/check/check.h"
 
 #include <float.h>
