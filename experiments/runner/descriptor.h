@@ -83,7 +83,7 @@ typedef struct {
   unsigned axes_count;
   rb_column *columns;
   unsigned columns_count;
-  char *published; /* CSV beside the descriptor, or NULL */
+  char *published; /* CSV beside the descriptor, values as printed, a bound as >VALUE or <VALUE; or NULL */
   rb_claim *claims;
   unsigned claims_count;
   rb_plot *plots;

@@ -31,6 +31,10 @@ static void printed_units(void **s) {
   assert_true(fabs(rb_printed_unit("2.75") - 0.01) < 1e-12);
   assert_true(rb_printed_unit("221") == 1);
   assert_true(rb_printed_unit("570e9") == 1e9);
+  char bound;
+  assert_true(rb_printed_number("2200", &bound) == 2200 && !bound);
+  assert_true(rb_printed_number(">2200", &bound) == 2200 && bound == '>');
+  assert_true(rb_printed_number("<1e-3", &bound) == 1e-3 && bound == '<');
 }
 
 static void comparisons(void **s) {
@@ -43,6 +47,10 @@ static void comparisons(void **s) {
   assert_true(fabs(r[0] - 1.2) < 1e-12 && r[1] < r[0] && r[2] > r[0]);
   assert_int_equal(rb_compare_times(a, fast, 0.05, r), RB_FASTER);
   assert_int_equal(rb_compare_times(a, vague, 0.05, r), RB_AMBIGUOUS);
+  const double above[3] = {1.2, 1.2, INFINITY}, below[3] = {0.5, 0, 0.5}, none[3] = {NAN, NAN, NAN}; /* printed bounds; nothing */
+  assert_int_equal(rb_compare_times(a, above, 0.05, r), RB_SLOWER);
+  assert_int_equal(rb_compare_times(a, below, 0.05, r), RB_FASTER);
+  assert_int_equal(rb_compare_times(a, none, 0.05, r), RB_INCOMPARABLE);
 }
 
 static const char descriptor[] =
@@ -86,6 +94,22 @@ static void cells(void **s) {
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 3), error), RB_NO_VERDICT);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), time), RB_NOT_COMPARABLE); /* another machine */
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time), RB_REPRODUCED);     /* its own */
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
+static void bounds(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  rb_judged j;
+  json_object_set_new(r, "published", json_string("machine,size,method,error,t\nHere,128,B,<1e-3,>1.4e-3\nHere,128,A,<1e-3,>1.4e-3\n"));
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
+  const json_t *a = json_array_get(json_object_get(r, "cases"), 2), *b = json_array_get(json_object_get(r, "cases"), 3);
+  assert_int_equal(rb_judge_cell(&j, a, error), RB_REPRODUCED); /* 8e-4 */
+  assert_int_equal(rb_judge_cell(&j, b, error), RB_DIFFERS);    /* 1e-3 is not below 1e-3 */
+  assert_int_equal(rb_judge_cell(&j, a, time), RB_DIFFERS);     /* 1e-3 */
+  assert_int_equal(rb_judge_cell(&j, b, time), RB_REPRODUCED);  /* 1.5e-3 */
   rb_judged_close(&j);
   json_decref(r);
 }
@@ -220,7 +244,8 @@ static void human_units(void **s) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
-      cmocka_unit_test(cells),                 cmocka_unit_test(claims),            cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
+      cmocka_unit_test(cells),                 cmocka_unit_test(bounds),            cmocka_unit_test(claims),
+      cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
       cmocka_unit_test(what_was_not_run_is_printed), cmocka_unit_test(an_invalid_case_has_no_time),
       cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),
   };

@@ -23,14 +23,17 @@ static void metric_text(const json_t *c, const char *metric, char *out, size_t s
   rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
-/* A value of this machine beside another's: times and rates as how many times faster, with how the roof is used; others as a share. */
-static void not_comparable(const json_t *c, const char *metric, double theirs, char *out, size_t size) {
-  const double mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
+/* A value of this machine beside another's: times and rates as how many times faster, with how the roof is used; others as a share.
+ * Of a printed bound (">2200") the ratio is one, too. */
+static void not_comparable(const json_t *c, const char *metric, const char *printed, char *out, size_t size) {
+  char bound;
+  const double theirs = rb_printed_number(printed, &bound), mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
   const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
   const int time = strcmp(unit, "s") == 0, rate = strcmp(unit, "B/s") == 0 || strcmp(unit, "1/s") == 0 || strcmp(unit, "FLOP/s") == 0;
-  if (!time && !rate) snprintf(out, size, "%.2f of it", mine / theirs);
-  else if (roof == roof) snprintf(out, size, "x%.2f, %.0f %% of roof", time ? theirs / mine : mine / theirs, roof);
-  else snprintf(out, size, "x%.2f", time ? theirs / mine : mine / theirs);
+  const char *than = !bound ? "" : (bound == '>') == time ? "more than " : "less than ";
+  if (!time && !rate) snprintf(out, size, "%s%.2f of it", than, mine / theirs);
+  else if (roof == roof) snprintf(out, size, "%sx%.2f, %.0f %% of roof", than, time ? theirs / mine : mine / theirs, roof);
+  else snprintf(out, size, "%sx%.2f", than, time ? theirs / mine : mine / theirs);
 }
 
 /* Ours with the verdict folded in: numeric cells are judged, hardware cells show how the machine's roof is used. */
@@ -51,7 +54,7 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
     if (v == RB_NOT_COMPARABLE) {
-      not_comparable(c, column->metric, strtod(printed, NULL), text, sizeof text);
+      not_comparable(c, column->metric, printed, text, sizeof text);
       rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));

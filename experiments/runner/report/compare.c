@@ -12,7 +12,7 @@ rb_compare_verdict rb_compare_times(const double a[3], const double b[3], double
   ratio[0] = b[0] / a[0];
   ratio[1] = b[1] / a[2];
   ratio[2] = b[2] / a[1];
-  if (!(ratio[1] > 0) || !isfinite(ratio[2])) return RB_INCOMPARABLE;
+  if (!(ratio[0] > 0) || !isfinite(ratio[0]) || isnan(ratio[1]) || isnan(ratio[2])) return RB_INCOMPARABLE;
   double low = 1 / (1 + delta), high = 1 + delta;
   if (ratio[1] > high) return RB_SLOWER;
   if (ratio[2] < low) return RB_FASTER;
@@ -36,31 +36,37 @@ const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_
   return NULL;
 }
 
-/* Half a unit of a metric's last printed digit; 0 for what was measured. */
-static double rounding_of(const json_t *c, const char *metric) {
+/* What is printed leaves open: half a unit of the last digit to either side, all to one side of a bound (">2200"); nothing of what was measured. */
+static void interval_of(const json_t *c, const char *metric, double *low, double *high) {
   const char *printed = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "printed", "");
-  return *printed ? rb_printed_unit(printed) / 2 : 0;
+  const double value = rb_json_metric(c, metric), off = *printed ? rb_printed_unit(printed) / 2 : 0;
+  char bound = '\0';
+  if (*printed) rb_printed_number(printed, &bound);
+  *low = bound == '<' ? 0 : bound ? value : value - off;
+  *high = bound == '>' ? INFINITY : bound ? value : value + off;
 }
 
-/* Median and its interval; a printed time's interval is what its rounding leaves open. */
+/* Median and its interval, of a printed time what its text leaves open. */
 static void times_of(const json_t *c, double t[3]) {
   const json_t *timing = json_object_get(c, "timing");
-  const double off = rounding_of(c, "time");
   t[0] = rb_json_metric(c, "time");
-  t[1] = timing ? json_number_value(json_object_get(timing, "low")) : t[0] - off;
-  t[2] = timing ? json_number_value(json_object_get(timing, "high")) : t[0] + off;
+  interval_of(c, "time", &t[1], &t[2]);
+  if (!timing) return;
+  t[1] = json_number_value(json_object_get(timing, "low"));
+  t[2] = json_number_value(json_object_get(timing, "high"));
 }
 
 /* What `machine` is printed with for a case, by metric. */
 static json_t *printed_metrics(const rb_judged *j, const json_t *c, const char *wanted) {
   json_t *metrics = json_object();
   const char *machine;
+  char bound;
   for (unsigned k = 0; k < j->descriptor->columns_count; k++) {
     const rb_column *column = &j->descriptor->columns[k];
     const char *printed = rb_published_value(j, c, column->name, &machine);
     if (!printed || strcmp(machine, wanted) != 0) continue;
     const char *unit = strcmp(column->metric, "time") == 0 ? "s" : strcmp(column->metric, "bandwidth") == 0 ? "B/s" : "1";
-    json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", strtod(printed, NULL), "unit", unit, "formula", "as printed", "printed", printed));
+    json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", rb_printed_number(printed, &bound), "unit", unit, "formula", "as printed", "printed", printed));
   }
   return metrics;
 }
@@ -144,8 +150,9 @@ static int compare_cases(const json_t *a, const json_t *b, double delta, rb_tabl
       const json_t *timing = json_object_get(c, "timing");
       double bytes = ba * ta[0];
       if (!timing || !(bytes > 0)) continue;
-      const double off = rounding_of(other, "bandwidth");
-      tb[0] = bytes / bb, tb[1] = bytes / (bb + off), tb[2] = bytes / (bb - off);
+      double low, high;
+      interval_of(other, "bandwidth", &low, &high);
+      tb[0] = bytes / bb, tb[1] = bytes / high, tb[2] = bytes / low;
     }
     const char *field = rb_incomparable_field(a, c, b, other);
     char text[96];

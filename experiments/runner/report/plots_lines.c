@@ -12,7 +12,8 @@ static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
     if (j->descriptor->methods[m].published_as && strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
   const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
-  return printed ? strtod(printed, NULL) : NAN;
+  char bound;
+  return printed ? rb_printed_number(printed, &bound) : NAN;
 }
 
 /* Where a case stands on the x axis: the value of an axis of the experiment, or of a metric. */

@@ -75,6 +75,12 @@ static int markers_of(const rb_judged *j, const rb_plot *p, const char *values[M
   return count;
 }
 
+static double printed_value(const rb_judged *j, const json_t *c, const char *column) {
+  const char *printed = rb_published_value(j, c, column, NULL);
+  char bound;
+  return printed ? rb_printed_number(printed, &bound) : NAN;
+}
+
 /* One method's points of one marker into a block of the data; how many of ours and of printed ones. */
 static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method *m, const char *value, FILE *data, int *ours, int *theirs) {
   size_t i;
@@ -83,11 +89,11 @@ static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method 
   json_array_foreach(json_object_get(j->record, "cases"), i, c) {
     if (strcmp(rb_json_text(c, "method", ""), m->label) != 0 || !wanted(p, c)) continue;
     if (p->panel && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), value) != 0) continue;
-    const char *px = rb_published_value(j, c, p->x, NULL), *py = rb_published_value(j, c, p->y, NULL);
+    const double px = printed_value(j, c, p->x), py = printed_value(j, c, p->y);
     const double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
-    const int printed = px && py && !m->published_as;
+    const int printed = px == px && py == py && !m->published_as;
     if (x != x && !printed) continue;
-    fprintf(data, "%.6g %.6g %s %s\n", x, y, printed ? px : "nan", printed ? py : "nan");
+    fprintf(data, "%.6g %.6g %.6g %.6g\n", x, y, printed ? px : NAN, printed ? py : NAN);
     *ours += x == x, *theirs += printed;
   }
   if (*ours || *theirs) fprintf(data, "\n\n");

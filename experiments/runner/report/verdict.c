@@ -85,6 +85,11 @@ const char *rb_published_value(const rb_judged *j, const json_t *c, const char *
   return NULL;
 }
 
+double rb_printed_number(const char *s, char *bound) {
+  *bound = *s == '>' || *s == '<' ? *s++ : '\0';
+  return strtod(s, NULL);
+}
+
 double rb_printed_unit(const char *s) {
   int decimals = 0, after_point = 0;
   const char *e = strpbrk(s, "eE");
@@ -102,7 +107,10 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   if (strcmp(rb_json_text(j->record, "preset", ""), "published") == 0) return RB_NO_VERDICT; /* the printed values themselves */
   const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
   if (column->class == RB_HARDWARE && strcmp(own, machine) != 0) return RB_NOT_COMPARABLE;
-  double value = strtod(printed, NULL), allowed = rb_printed_unit(printed);
+  char bound;
+  const double value = rb_printed_number(printed, &bound);
+  double allowed = rb_printed_unit(printed);
+  if (bound) return (bound == '>' ? mine > value : mine < value) ? RB_REPRODUCED : RB_DIFFERS;
   if (column->tolerance) allowed = fmax(allowed, *column->tolerance * fabs(value));
   if (column->absolute) allowed = fmax(allowed, *column->absolute);
   /* the sum is rounded: allow for its last bits, so that 0.0067 +- 0.0001 holds 0.0068 */
@@ -198,9 +206,10 @@ static double valid_metric(const json_t *c, const char *metric) {
 /* What is printed for a metric of the case, by the column that shows it; NaN: nothing. */
 static double printed_metric(const rb_judged *j, const json_t *c, const char *metric) {
   const char *machine, *printed = NULL;
+  char bound;
   for (unsigned k = 0; k < j->descriptor->columns_count && !printed; k++)
     if (strcmp(j->descriptor->columns[k].metric, metric) == 0) printed = rb_published_value(j, c, j->descriptor->columns[k].name, &machine);
-  return printed ? strtod(printed, NULL) : NAN;
+  return printed ? rb_printed_number(printed, &bound) : NAN;
 }
 
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {

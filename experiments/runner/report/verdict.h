@@ -30,9 +30,11 @@ const json_t *rb_judged_case(const rb_judged *j, const char *method, const json_
 /* A method that the record has no case of: the published rows of it at values of the axes that the record's cases have, each as a
  * case with id, method, axes and kind, for rb_published_value. Empty for a method that was run. New reference. */
 json_t *rb_judged_printed(const rb_judged *j, const char *method);
+/* A printed value; *bound is '>' or '<' where only a bound is printed (">2200"), else 0. */
+double rb_printed_number(const char *printed, char *bound);
 /* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
 double rb_printed_unit(const char *printed);
-/* Numeric columns: REPRODUCED within the tolerance, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
+/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
 /* reason: why it fails or is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
