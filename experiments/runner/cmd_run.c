@@ -13,7 +13,8 @@ static const char run_help[] =
     "  --backend cpu|cuda|all         which variants (default all; absent ones are recorded as skipped)\n"
     "  --where AXIS=VALUE[,...]       only these cases; an axis twice means either value; 'method' is an axis\n"
     "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
-    "  --resume                       keep what the journal of an interrupted run holds\n\n"
+    "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside as\n"
+    "                                 PRESET.journal.before)\n\n"
     "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
 
 /* "size=64,points=smooth" -> filters that point into the (modified) text. */

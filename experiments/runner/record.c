@@ -47,7 +47,7 @@ static void drop_torn_line(const char *path) {
 
 rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume) {
   rb_status st = RB_OK;
-  char lock_path[4200];
+  char lock_path[4200], before[4220];
   memset(p, 0, sizeof *p);
   p->lock = -1;
   RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL, "path too long: %s", out);
@@ -58,7 +58,9 @@ rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, 
   p->lock = open(lock_path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   RB_CHECK(p->lock >= 0, RB_EIO, "cannot write in %s: %s", p->folder, strerror(errno));
   RB_CHECK(flock(p->lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", p->folder);
+  snprintf(before, sizeof before, "%s.before", p->journal_path);
   if (resume) drop_torn_line(p->journal_path);
+  else RB_CHECK(rename(p->journal_path, before) == 0 || errno == ENOENT, RB_EIO, "cannot set %s aside: %s", p->journal_path, strerror(errno));
   p->journal = fopen(p->journal_path, resume ? "a" : "w");
   RB_CHECK(p->journal, RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
 done:

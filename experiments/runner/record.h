@@ -16,7 +16,7 @@ typedef struct {
   int lock;
 } rb_record_place;
 
-/* Make <out>/<slug>/<paper>/<name>/, take its lock and open the journal (kept when resume).
+/* Make <out>/<slug>/<paper>/<name>/, take its lock and open the journal (kept when resume, else set aside as <preset>.journal.before).
  * RB_EBUSY when another run holds the folder. */
 rb_status rb_record_open(rb_record_place *place, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume);
 /* Append one line and see it reach the disk. RB_EIO (disk full) leaves the lines before it whole. */

@@ -132,6 +132,10 @@ static void claims(void **s) {
   json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "source", json_string("other"));
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[0], why, sizeof why), RB_FAILS);
   assert_non_null(strstr(why, "; 1 of 2 STALE"));
+  json_t *time = json_object_get(json_object_get(json_array_get(json_object_get(r, "cases"), 0), "metrics"), "time");
+  json_object_set_new(time, "value", json_real(3e-3)); /* the first fails by more than the last */
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[0], why, sizeof why), RB_FAILS);
+  assert_non_null(strstr(why, "2 of 2 cases, worst A size=64: ratio 1.5"));
   rb_judged_close(&j);
   json_decref(r);
 }

@@ -217,6 +217,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
   size_t i, judged = 0, failed = 0, in = 0, stale = 0;
   json_t *c;
   char *end;
+  const json_t *worst_case = NULL;
   double number = strtod(claim->right, &end), worst = NAN;
   const int is_number = *end == '\0', is_printed = strcmp(claim->right, "published") == 0;
   snprintf(reason, size, "no case of '%s' in scope", claim->left);
@@ -235,18 +236,17 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
       }
       continue;
     }
-    double ratio = left / right;
-    int holds = strcmp(claim->relation, "<=") == 0 ? left <= claim->factor * right : left >= claim->factor * right;
+    const int below = strcmp(claim->relation, "<=") == 0;
+    const double ratio = left / right;
     judged++;
+    failed += !(below ? left <= claim->factor * right : left >= claim->factor * right);
     stale += rb_case_stale(c) || (other && rb_case_stale(other));
-    if (!holds) {
-      failed++;
-      worst = ratio;
-      snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(c, "id", ""), worst, claim->relation, claim->factor);
-    } else if (!failed) {
-      snprintf(reason, size, "%zu of %zu cases, last ratio %.3g", judged, in, ratio);
-    }
+    if (!worst_case || (below ? ratio > worst : ratio < worst)) worst_case = c, worst = ratio;
   }
+  if (failed && judged == 1) snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
+  else if (failed)
+    snprintf(reason, size, "%zu of %zu cases, worst %.120s: ratio %.3g, wanted %s %.3g", failed, judged, rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
+  else if (judged) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g", judged, in, worst);
   if (stale) { /* the code is not the one that was measured */
     const size_t used = strlen(reason);
     snprintf(reason + used, size - used, "; %zu of %zu STALE", stale, judged);

@@ -36,7 +36,7 @@ double rb_printed_number(const char *printed, char *bound);
 double rb_printed_unit(const char *printed);
 /* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
-/* reason: why it fails or is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
+/* reason: the worst case, why it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
 
 const char *rb_cell_verdict_name(rb_cell_verdict v);
