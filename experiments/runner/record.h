@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.1.0"
+#define RB_RECORD_VERSION "1.2.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];

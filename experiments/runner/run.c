@@ -112,8 +112,9 @@ static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
                    p.batch_under, "warmups", p.warmups, "cache", d->cache, "sources", sources);
 }
 
-/* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table order. */
-static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete) {
+/* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table order. `preset`: how many
+ * cases the preset has. */
+static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete, int *preset) {
   rb_status st = RB_OK;
   rb_case *all = NULL;
   int count;
@@ -122,6 +123,7 @@ static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out
   *out = json_array();
   json_array_foreach(cases, i, c) json_object_set(by_id, rb_json_text(c, "id", ""), c);
   RB_TRY(rb_cases_expand(s->d, s->options->preset, -1, NULL, 0, &all, &count));
+  *preset = count;
   for (int k = 0; k < count; k++) {
     json_t *found = json_object_get(by_id, all[k].id), *old = json_object_get(s->done, all[k].id);
     if (!found && old && reusable(old)) found = old;
@@ -141,7 +143,7 @@ done:
 static rb_status finish(run_state *s, json_t *asked) {
   rb_status st = RB_OK;
   json_t *cases = NULL;
-  int complete = 0;
+  int complete = 0, preset = 0;
   char when[32];
   time_t now = time(NULL);
   struct tm utc;
@@ -150,8 +152,9 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set_new(record, "created", json_string(when));
   json_object_set_new(record, "machine", rb_environment());
   json_object_set_new(record, "roofs", rb_roofs_json());
-  RB_TRY(with_kept(s, asked, &cases, &complete));
+  RB_TRY(with_kept(s, asked, &cases, &complete, &preset));
   json_object_set_new(record, "complete", json_boolean(complete));
+  json_object_set_new(record, "preset_cases", json_integer(preset));
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   rb_record_drop_undrawn(record);

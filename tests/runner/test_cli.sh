@@ -161,6 +161,7 @@ interrupted "an interrupted run" "2/[0-9]* valid" "$bin" "${long[@]}"
 expect 0 "Not complete: cases of the preset are missing" "$bin" report out-stop
 expect 0 "2/2 kept" "$bin" "${long[@]}" --resume --where size=64,method=CPU-LAG,method=CPU-SPL
 expect 0 "1/1 valid" "$bin" "${long[@]}" --where size=64,method=CPU-LAG
+expect 0 "1 of the preset's [0-9]+ cases: the others were not asked for" "$bin" report out-stop
 ok "an interrupted run's journal is not lost to the next one" grep -q CPU-SPL "$(find out-stop -name 'paper.journal.before')"
 
 # disk full: nothing half-written remains, what was measured stays in the journal's folder. A limit on the size of files stands for the disk.

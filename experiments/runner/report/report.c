@@ -82,6 +82,8 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
+  const int cases = (int)json_array_size(json_object_get(j->record, "cases")), preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));
+  if (json_is_true(json_object_get(j->record, "complete")) && cases < preset) fprintf(out, "%d of the preset's %d cases: the others were not asked for.\n\n", cases, preset);
   if (json_is_false(json_object_get(j->record, "complete"))) fprintf(out, "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked for.\n\n");
 }
 
