@@ -44,7 +44,10 @@ hash() { # of the contents and names of the files that exist among the arguments
     case $family in
       transport | claire | register)
         grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="kernels/interp/interp_cuda_march.cu"
-        grep -q '\.derivative *= *"cuda/direct"' solvers/claire/*.c || unused="$unused kernels/derivative/derivative_cuda_direct.cu" ;;
+        grep -q '\.derivative *= *"cuda/direct"' solvers/claire/*.c || {
+          d=kernels/derivative/derivative
+          unused="$unused ${d}_cuda_direct.cu ${d}_direct.cuh ${d}_staged.cuh"
+        } ;;
     esac
     cpu="" cuda="kernels/cuda/cuda.cuh"
     for part in $parts; do

@@ -1,29 +1,10 @@
 /* Ours: all three axes in one kernel, without shared memory. A thread takes V neighbouring values of x3 through PLANES planes; the values of
  * the x1 stencil stay in registers, one plane ahead of their use; neighbours along x2 and x3 come from the L1 cache, where the threads beside
- * it have just put them. Short columns keep those neighbours close in time; they read 2 HALO planes twice, from the L2 cache. */
-#include "kernels/derivative/derivative_fd.cuh"
+ * it have just put them. Short columns keep those neighbours close in time; they read 2 HALO planes twice, from the L2 cache. The divergence
+ * of a large field goes another way: derivative_staged.cuh. */
+#include "kernels/derivative/derivative_staged.cuh"
 
-enum { LANES = 32, ROWS = 8, THREADS = LANES * ROWS, PLANES = 8, RESIDENT = 2 };
-
-template <int V>
-struct __align__(sizeof(float) * V) pack {
-  float v[V];
-};
-template <int V>
-static __device__ __forceinline__ pack<V> load(const float *__restrict__ f, int64_t at) {
-  return *reinterpret_cast<const pack<V> *>(f + at);
-}
-/* Results are not read again here: leave the cache to the field. */
-static __device__ __forceinline__ void put(float *f, int64_t at, pack<4> p) {
-  __stcs(reinterpret_cast<float4 *>(f + at), make_float4(p.v[0], p.v[1], p.v[2], p.v[3]));
-}
-static __device__ __forceinline__ void put(float *f, int64_t at, pack<1> p) { __stcs(f + at, p.v[0]); }
-
-template <int V>
-static __device__ __forceinline__ void add(pack<V> *d, float c, pack<V> up, pack<V> down) {
-#pragma unroll
-  for (int v = 0; v < V; v++) d->v[v] += c * (up.v[v] - down.v[v]);
-}
+enum { PLANES = 8 };
 
 /* Where a thread works: offsets count within a plane. */
 struct place {
@@ -47,15 +28,7 @@ static __device__ __forceinline__ pack<V> across_rows(const float *__restrict__ 
 template <int SMALL>
 static __device__ __forceinline__ pack<4> along_row(const float *__restrict__ f, place at, pack<4> middle, const float c[HALO]) {
   const pack<4> left = load<4>(f, at.own + (at.x >= 4 ? -4 : at.n3 - 4)), right = load<4>(f, at.own + (at.x + 4 < at.n3 ? 4 : 4 - at.n3));
-  float window[12];
-  pack<4> d = {};
-#pragma unroll
-  for (int v = 0; v < 4; v++) window[v] = left.v[v], window[4 + v] = middle.v[v], window[8 + v] = right.v[v];
-#pragma unroll
-  for (int v = 0; v < 4; v++)
-#pragma unroll
-    for (int l = 1; l <= HALO; l++) d.v[v] += c[l - 1] * (window[v + HALO + l] - window[v + HALO - l]);
-  return d;
+  return along_window(left, middle, right, c);
 }
 template <int SMALL>
 static __device__ __forceinline__ pack<1> along_row(const float *__restrict__ f, place at, pack<1>, const float c[HALO]) {
@@ -66,33 +39,20 @@ static __device__ __forceinline__ pack<1> along_row(const float *__restrict__ f,
   return d;
 }
 
-/* The thread's values in planes first - HALO .. first + PLANES - 1 + HALO; known[q] is plane first - HALO + q. */
-template <int V>
-struct column {
-  pack<V> known[PLANES + 2 * HALO];
-};
 template <int V>
 static __device__ __forceinline__ pack<V> plane_of(const float *__restrict__ f, place at, int first, int q) {
   return load<V>(f, rb_wrap_near(first - HALO + q, at.n1) * (int64_t)at.plane + at.own);
 }
 /* What the first plane's stencil needs; `ahead` fetches what the next plane's needs besides. */
 template <int V>
-static __device__ __forceinline__ void begin(const float *__restrict__ f, place at, int first, column<V> *own) {
+static __device__ __forceinline__ void begin(const float *__restrict__ f, place at, int first, column<V, PLANES> *own) {
 #pragma unroll
   for (int q = 0; q < 2 * HALO + 1; q++) own->known[q] = plane_of<V>(f, at, first, q);
 }
 template <int V>
-static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q, column<V> *own) {
+static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q, column<V, PLANES> *own) {
   if (q + 1 < PLANES) own->known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
 }
-template <int V>
-static __device__ __forceinline__ pack<V> along_column(const column<V> &c, int q, const float k[HALO]) {
-  pack<V> d = {};
-#pragma unroll
-  for (int l = 1; l <= HALO; l++) add<V>(&d, k[l - 1], c.known[q + HALO + l], c.known[q + HALO - l]);
-  return d;
-}
-
 template <int V>
 static __device__ __forceinline__ bool locate(int n1, int n2, int n3, place *at) {
   at->x = (blockIdx.x * LANES + threadIdx.x % LANES) * V, at->y = blockIdx.y * ROWS + threadIdx.x / LANES;
@@ -106,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) gradient_direct(cons
   if (!locate<V>(n1, n2, n3, &at)) return;
   const int first = blockIdx.z * PLANES;
   const int64_t n = (int64_t)n1 * at.plane;
-  column<V> own;
+  column<V, PLANES> own;
   begin<V>(f, at, first, &own);
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
@@ -115,7 +75,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) gradient_direct(cons
     const int64_t plane = (int64_t)(first + q) * at.plane;
     put(g, plane + 2 * n + at.own, along_row<SMALL>(f + plane, at, own.known[q + HALO], k.c[2]));
     put(g, plane + n + at.own, across_rows<V, SMALL>(f + plane, at, k.c[1]));
-    put(g, plane + at.own, along_column<V>(own, q, k.c[0]));
+    put(g, plane + at.own, along_column<V, PLANES>(own, q, k.c[0]));
   }
 }
 
@@ -125,7 +85,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(co
   if (!locate<V>(n1, n2, n3, &at)) return;
   const int first = blockIdx.z * PLANES;
   const int64_t n = (int64_t)n1 * at.plane;
-  column<V> own;
+  column<V, PLANES> own;
   begin<V>(f, at, first, &own);
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
@@ -134,25 +94,46 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(co
     const int64_t plane = (int64_t)(first + q) * at.plane;
     const float *f3 = f + 2 * n + plane;
     const pack<V> b = across_rows<V, SMALL>(f + n + plane, at, k.c[1]), c = along_row<SMALL>(f3, at, load<V>(f3, at.own), k.c[2]);
-    pack<V> sum = along_column<V>(own, q, k.c[0]);
+    pack<V> sum = along_column<V, PLANES>(own, q, k.c[0]);
 #pragma unroll
     for (int v = 0; v < V; v++) sum.v[v] += b.v[v] + c.v[v];
     put(d, plane + at.own, sum);
   }
 }
 
+/* `staged`: tall columns pay for the plan's divergence. */
+struct direct_plan {
+  rb_derivative_plan base;
+  bool staged;
+};
+static rb_status plan(const rb_backend *, const rb_derivative_desc *desc, rb_derivative_plan **out) {
+  rb_status st = RB_OK;
+  bool staged;
+  direct_plan *p = NULL;
+  RB_TRY(staged_pays(desc->grid, &staged));
+  p = (direct_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->staged = staged, *out = &p->base;
+done:
+  return st;
+}
+
 typedef void (*direct_kernel)(const float *, float *, int, int, int, fd8_coefficients);
+static bool aligned(const void *in, const void *out) { return (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0; }
 static rb_status run(rb_derivative_plan *p, const void *in, void *out, direct_kernel four, direct_kernel one, direct_kernel small) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  const int wide = g.n[2] % 4 == 0 && g.n[1] >= HALO && (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0;
+  const int wide = g.n[2] % 4 == 0 && g.n[1] >= HALO && aligned(in, out);
   const dim3 blocks(rb_blocks(g.n[2], LANES * (wide ? 4 : 1)), rb_blocks(g.n[1], ROWS), rb_blocks(g.n[0], PLANES));
   RB_LAUNCH((wide ? four : g.n[1] >= HALO ? one : small), blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
 done:
   return st;
 }
 static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return run(p, f, g, gradient_direct<4, 0>, gradient_direct<1, 0>, gradient_direct<1, 1>); }
-static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) { return run(p, v, d, divergence_direct<4, 0>, divergence_direct<1, 0>, divergence_direct<1, 1>); }
+static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) {
+  if (((direct_plan *)p)->staged && aligned(v, d)) return run_staged(p->desc.grid, (const float *)v, (float *)d);
+  return run(p, v, d, divergence_direct<4, 0>, divergence_direct<1, 0>, divergence_direct<1, 1>);
+}
 
 /* blocks.y and .z end at 65535, offsets within a plane are ints */
 static rb_status supports(const rb_derivative_desc *d) {
@@ -161,4 +142,4 @@ static rb_status supports(const rb_derivative_desc *d) {
   return fd8_supports(d);
 }
 
-extern "C" const rb_derivative_ops rb_derivative_direct = {supports, fd8_plan, gradient, divergence, fd8_destroy};
+extern "C" const rb_derivative_ops rb_derivative_direct = {supports, plan, gradient, divergence, fd8_destroy};
