@@ -39,17 +39,4 @@ static __device__ __forceinline__ pack<4> along_window(pack<4> left, pack<4> mid
   return d;
 }
 
-/* A thread's values in the planes that the stencils along x1 of its P planes take: known[q] is plane first - HALO + q. */
-template <int V, int P>
-struct column {
-  pack<V> known[P + 2 * HALO];
-};
-template <int V, int P>
-static __device__ __forceinline__ pack<V> along_column(const column<V, P> &c, int q, const float k[HALO]) {
-  pack<V> d = {};
-#pragma unroll
-  for (int l = 1; l <= HALO; l++) add<V>(&d, k[l - 1], c.known[q + HALO + l], c.known[q + HALO - l]);
-  return d;
-}
-
 #endif

@@ -32,10 +32,10 @@ static void against(rb_checker *c, const rb_derivative_desc *d, const rb_variant
 }
 static void against_oracle(rb_checker *c, const rb_derivative_desc *d) { against(c, d, &rb_derivative_family.variants[0], 0); }
 
-/* Grids of 384 blocks of 32 x 8 x 128 points and more, which cuda/direct takes another way: few planes, rows or values in the last block of
- * an axis; rows of four values and fewer planes than the stencil spans. The oracle, O(n) a point, would take minutes: cpu/naive stands for it. */
+/* Grids that fill a GPU with columns of 32 to 64 planes, which cuda/direct takes another way: two columns and blocks of few rows and values; rows of
+ * four values. The oracle, O(n) a point, would take minutes: cpu/naive stands for it. */
 static void large(rb_checker *c, rb_derivative_desc d) {
-  static const rb_grid grids[] = {{{33, 764, 132}}, {{5, 3075, 4}}};
+  static const rb_grid grids[] = {{{65, 404, 132}}, {{40, 2100, 4}}};
   const rb_variant *naive;
   if (!rb_check_status(c, rb_variant_find(&rb_derivative_family, "cpu/naive", &naive), "large grids")) return;
   if (c->variant == naive || c->variant == &rb_derivative_family.variants[0]) return;
