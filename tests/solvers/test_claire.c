@@ -153,7 +153,10 @@ static void gpu_follows_cpu(void **state) {
   }
   same_history("fused-fd8-linear", "cpu-fd8-linear", 40, 5e-3);
   same_history("fused-fd8-cubic", "cpu-fd8-cubic", 40, 5e-3);
-  same_history("gpu-fd8-linear", "cpu-fd8-linear", 40, 3e-2); /* 8-bit weights */
+  same_history("fused-fft-cubic", "cpu-fft-cubic", 40, 5e-3);
+  same_history("gpu-fd8-linear", "cpu-fd8-linear", 40, 3e-2); /* 8-bit weights, here and below */
+  same_history("gpu-fd8-cubic", "cpu-fd8-cubic", 40, 3e-2);
+  same_history("gpu-fft-cubic", "cpu-fft-cubic", 40, 3e-2);
 }
 
 /* brunn2020 Table 1, counted. The first incremental step interpolates mt = 0 in the paper and nothing here; its 3 #FFT of gradient and product
