@@ -118,8 +118,8 @@ static void incompressible_keeps_volume(void **state) {
   rb_pair_free(&pair);
 }
 
-/* Two forms of one solver: the same table of iterations, to `tolerance` relative. Tells the first row that departs. */
-static int same_history(const char *one, const char *other, int size, double tolerance) {
+/* Two forms of one solver: the same table of iterations, to `tolerance` relative or `noise` of the first residual and gradient. Tells the first row that departs. */
+static int same_history(const char *one, const char *other, int size, double tolerance, double noise) {
   static rb_claire_result a, b;
   rb_pair pair;
   rb_claire_options o = rb_claire_defaults();
@@ -132,11 +132,12 @@ static int same_history(const char *one, const char *other, int size, double tol
   rb_claire_destroy(c);
   rb_pair_free(&pair);
   for (int i = 0; i < a.rows && i < b.rows; i++) {
-    const double mismatch = fabs(a.table[i].mismatch / b.table[i].mismatch - 1), objective = fabs(a.table[i].objective / b.table[i].objective - 1),
-                 gradient = fabs(a.table[i].gradient / b.table[i].gradient - 1);
-    if (abs(a.table[i].matvecs - b.table[i].matvecs) > 1 || !(mismatch < tolerance && objective < tolerance && gradient < 10 * tolerance)) {
-      print_error("%s, %s, row %d: products %d and %d; off by %.2g in mismatch, %.2g in the objective, %.2g in the gradient\n", one, other, i,
-                  a.table[i].matvecs, b.table[i].matvecs, mismatch, objective, gradient);
+    const rb_claire_iteration *p = &a.table[i], *q = &b.table[i];
+    const double mismatch = fabs(p->mismatch / q->mismatch - 1), objective = fabs(p->objective / q->objective - 1), gradient = fabs(p->gradient / q->gradient - 1);
+    if (abs(p->matvecs - q->matvecs) > 1 || !(mismatch < tolerance || fabs(sqrt(p->mismatch) - sqrt(q->mismatch)) < noise) || !(objective < tolerance) ||
+        !(gradient < 10 * tolerance || fabs(p->gradient - q->gradient) < noise)) {
+      print_error("%s, %s, row %d: products %d and %d; off by %.2g in mismatch, %.2g in the objective, %.2g in the gradient\n", one, other, i, p->matvecs, q->matvecs,
+                  mismatch, objective, gradient);
       return 0;
     }
   }
@@ -145,20 +146,20 @@ static int same_history(const char *one, const char *other, int size, double tol
 }
 static void float32_follows_float64(void **state) {
   (void)state;
-  assert_true(same_history("cpu-fft-cubic", "cpu-fft-cubic-f64", 24, 2e-3));
+  assert_true(same_history("cpu-fft-cubic", "cpu-fft-cubic-f64", 24, 2e-3, 0));
 }
 static void coefficients_follow_velocities(void **state) {
   (void)state;
-  assert_true(same_history("cpu-fd8-linear", "cpu-fd8-linear-coefficients", 24, 2e-3));
+  assert_true(same_history("cpu-fd8-linear", "cpu-fd8-linear-coefficients", 24, 2e-3, 0));
 }
 static void gpu_follows_cpu(void **state) {
   (void)state;
-  const double bits = 3e-2; /* by the texture unit's 8-bit weights */
+  const double bits = 1 / 256.; /* steps of the texture unit's weights; the cubic rows' last gradients, 0.004 of the first, are of their size */
   const struct {
     const char *gpu, *cpu;
-    double tolerance;
-  } pairs[] = {{"fused-fd8-linear", "cpu-fd8-linear", 5e-3}, {"fused-fd8-cubic", "cpu-fd8-cubic", 5e-3}, {"fused-fft-cubic", "cpu-fft-splines", 5e-3},
-               {"gpu-fd8-linear", "cpu-fd8-linear", bits},   {"gpu-fd8-cubic", "cpu-fd8-cubic", bits},   {"gpu-fft-cubic", "cpu-fft-splines", bits}};
+    double tolerance, noise;
+  } pairs[] = {{"fused-fd8-linear", "cpu-fd8-linear", 5e-3, 0},  {"fused-fd8-cubic", "cpu-fd8-cubic", 5e-3, 0},  {"fused-fft-cubic", "cpu-fft-splines", 5e-3, 0},
+               {"gpu-fd8-linear", "cpu-fd8-linear", 3e-2, bits}, {"gpu-fd8-cubic", "cpu-fd8-cubic", 3e-2, bits}, {"gpu-fft-cubic", "cpu-fft-splines", 3e-2, bits}};
   const rb_variant *v;
   int same = 1;
   ok(rb_variant_find(&rb_claire_family, pairs[0].gpu, &v));
@@ -166,7 +167,7 @@ static void gpu_follows_cpu(void **state) {
     rb_clear();
     skip();
   }
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) same &= same_history(pairs[i].gpu, pairs[i].cpu, 40, pairs[i].tolerance);
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) same &= same_history(pairs[i].gpu, pairs[i].cpu, 40, pairs[i].tolerance, pairs[i].noise);
   assert_true(same);
 }
 
