@@ -124,19 +124,44 @@ done:
   return st;
 }
 
-static int by_path(const void *a, const void *b) { return strcmp(a, b); }
+static int is_descriptor(const struct dirent *e) {
+  const size_t n = strlen(e->d_name);
+  return n > 5 && strcmp(e->d_name + n - 5, ".yaml") == 0;
+}
 
+/* Appends a folder's descriptors in order to the count that out holds; returns the new count. */
 static int list_folder(const char *folder, char out[][4096], int most, int count) {
-  DIR *dir = opendir(folder);
-  struct dirent *e;
-  int first = count;
-  while (dir && (e = readdir(dir)) && count < most) {
-    size_t n = strlen(e->d_name);
-    if (n > 5 && strcmp(e->d_name + n - 5, ".yaml") == 0) snprintf(out[count++], 4096, "%s/%s", folder, e->d_name);
+  struct dirent **found = NULL;
+  const int n = scandir(folder, &found, is_descriptor, alphasort);
+  for (int i = 0; i < n; i++) {
+    if (count < most && snprintf(out[count], 4096, "%s/%s", folder, found[i]->d_name) < 4096) count++;
+    free(found[i]);
   }
-  if (dir) closedir(dir);
-  qsort(out[first], (size_t)(count - first), 4096, by_path);
+  free(found);
   return count;
+}
+
+static int is_paper(const struct dirent *e) { return e->d_name[0] != '.' && strcmp(e->d_name, "runner") != 0; }
+
+rb_status rb_experiments_all(char out[][4096], int most, int *count) {
+  rb_status st = RB_OK;
+  const char *home;
+  char path[4096];
+  struct dirent **papers = NULL;
+  int n = 0;
+  *count = 0;
+  RB_TRY(rb_home(&home));
+  snprintf(path, sizeof path, "%s/experiments", home);
+  n = scandir(path, &papers, is_paper, alphasort);
+  RB_CHECK(n >= 0, RB_ENOTFOUND, "no folder %s", path);
+  for (int i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/experiments/%s", home, papers[i]->d_name);
+    *count = list_folder(path, out, most, *count);
+  }
+done:
+  for (int i = 0; i < n; i++) free(papers[i]);
+  free(papers);
+  return st;
 }
 
 rb_status rb_experiments_find(const char *argument, char out[][4096], int most, int *count) {
@@ -173,14 +198,7 @@ rb_status rb_experiments_find(const char *argument, char out[][4096], int most, 
   char shown[256] = "";
   int total = 0;
   RB_CHECK(all, RB_ENOMEM, "host memory");
-  snprintf(path, sizeof path, "%s/experiments", home);
-  DIR *dir = opendir(path);
-  for (struct dirent *e; dir && (e = readdir(dir));) {
-    if (e->d_name[0] == '.' || strcmp(e->d_name, "runner") == 0) continue;
-    snprintf(path, sizeof path, "%s/experiments/%s", home, e->d_name);
-    total = list_folder(path, all, 256, total);
-  }
-  if (dir) closedir(dir);
+  if (rb_experiments_all(all, 256, &total) != RB_OK) rb_clear();
   for (int i = 0; i < total; i++) {
     all[i][strlen(all[i]) - 5] = '\0';
     names[i] = all[i] + strlen(home) + strlen("/experiments/");

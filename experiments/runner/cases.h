@@ -20,4 +20,6 @@ const char *rb_cases_absent_data(const rb_descriptor *d, rb_preset preset, const
 /* Paths of the descriptors that an argument of `run` means: "brunn2020", "brunn2020/table4", or a .yaml file.
  * RB_ENOTFOUND offers the nearest. Paths are written to out[i], at most `most`. */
 rb_status rb_experiments_find(const char *argument, char out[][4096], int most, int *count);
+/* Paths of all descriptors, paper by paper in alphabetical order. */
+rb_status rb_experiments_all(char out[][4096], int most, int *count);
 #endif

@@ -8,7 +8,6 @@
 #include "solvers/external/external.h"
 #include "solvers/landmarks/landmarks.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,38 +16,23 @@ static const char list_help[] =
     "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver (claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
 
 static int list_experiments(void) {
-  enum { MOST = 128 };
+  enum { MOST = 256 };
   static char paths[MOST][4096];
-  const char *home;
-  char folder[4200];
-  if (rb_home(&home) != RB_OK) {
-    fprintf(stderr, "regbench list: %s\n", rb_message());
-    return RB_EXIT_USAGE;
-  }
-  snprintf(folder, sizeof folder, "%s/experiments", home);
-  DIR *dir = opendir(folder);
+  int count;
+  if (rb_experiments_all(paths, MOST, &count) != RB_OK) return rb_usage("list", "%s", rb_message());
   printf("experiments\n");
-  for (struct dirent *e; dir && (e = readdir(dir));) {
-    int count;
-    if (e->d_name[0] == '.' || strcmp(e->d_name, "runner") == 0) continue;
-    if (rb_experiments_find(e->d_name, paths, MOST, &count) != RB_OK) {
+  for (int i = 0; i < count; i++) {
+    rb_descriptor *d;
+    char name[512];
+    if (rb_descriptor_load(paths[i], &d) != RB_OK) {
+      printf("  %s\n", rb_message());
       rb_clear();
       continue;
     }
-    for (int i = 0; i < count; i++) {
-      rb_descriptor *d;
-      char name[512];
-      if (rb_descriptor_load(paths[i], &d) != RB_OK) {
-        printf("  %s\n", rb_message());
-        rb_clear();
-        continue;
-      }
-      snprintf(name, sizeof name, "%s/%s", d->paper, d->name);
-      printf("  %-28s %s\n", name, d->title);
-      rb_descriptor_free(d);
-    }
+    snprintf(name, sizeof name, "%s/%s", d->paper, d->name);
+    printf("  %-28s %s\n", name, d->title);
+    rb_descriptor_free(d);
   }
-  if (dir) closedir(dir);
   return RB_EXIT_OK;
 }
 
