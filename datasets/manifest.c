@@ -164,12 +164,21 @@ static const char *way_out(const rb_manifest *m, char *text, size_t size) {
   return text;
 }
 
+unsigned rb_manifest_count(const rb_manifest *m) {
+  char path[PATH_MAX];
+  unsigned n = 0;
+  for (unsigned i = 0; i < m->files_count; i++) n += rb_manifest_path(m, m->files[i].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+  rb_clear();
+  return n;
+}
+
 rb_status rb_manifest_verify(const rb_manifest *m) {
   rb_status st = RB_OK;
   char path[PATH_MAX], sum[65], mend[256];
+  RB_CHECK(rb_manifest_count(m), RB_ENOTFOUND, "data set %s is absent: %s", m->name, way_out(m, mend, sizeof mend));
   for (unsigned i = 0; i < m->files_count; i++) {
     RB_TRY(rb_manifest_path(m, m->files[i].name, path, sizeof path));
-    RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "data set %s: %s is absent: %s", m->name, path, way_out(m, mend, sizeof mend));
+    if (access(path, R_OK) != 0) continue;
     RB_TRY(rb_sha256_file(path, sum));
     RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "data set %s: %s has another sha256 than the manifest: %s", m->name, path,
              way_out(m, mend, sizeof mend));
@@ -230,7 +239,7 @@ rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copi
     RB_TRY(rb_sha256_file(from, sum));
     RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "%s has another sha256 than the manifest of %s: another version, or damaged", from,
              m->name);
-    RB_TRY(rb_manifest_path(m, m->files[i].name, to, sizeof to));
+    RB_TRY(rb_path(to, sizeof to, "%s/%s", root, m->files[i].name)); /* not where a package has it */
     RB_TRY(copy_file(from, to));
     ++*copied;
   }

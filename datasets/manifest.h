@@ -28,7 +28,9 @@ void rb_manifest_free(rb_manifest *m); /* takes NULL */
 int rb_manifest_names(char names[][64], int most);
 /* Full path of a file of the set. */
 rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size);
-/* RB_OK when every file is there and its sha256 is right; else RB_ENOTFOUND or RB_EFORMAT with the way out. */
+/* How many of the set's files are here. */
+unsigned rb_manifest_count(const rb_manifest *m);
+/* RB_OK when some file is here (a part of a set may be imported) and every one that is has the right sha256; else RB_ENOTFOUND or RB_EFORMAT with the way out. */
 rb_status rb_manifest_verify(const rb_manifest *m);
 /* Only whether the file of `image` is there. */
 int rb_manifest_present(const rb_manifest *m);

@@ -23,6 +23,7 @@ hash() { # of the contents and names of the files that exist among the arguments
     case $family in
       interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
+      probe) shared="$shared experiments/runner/workload_copy.c" ;;
       transport) parts="interp derivative spectral field transport" ;;
       gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"

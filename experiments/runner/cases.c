@@ -11,15 +11,16 @@
 
 static rb_status check_filters(const rb_descriptor *d, rb_preset preset, const rb_filter *filters, int count) {
   for (int i = 0; i < count; i++) {
-    const char *known[64];
+    const char *known[1024];
     int n = 0, found = 0;
+    const int most = sizeof known / sizeof *known;
     if (strcmp(filters[i].axis, "method") == 0) {
-      for (unsigned m = 0; m < d->methods_count && n < 64; m++) known[n++] = d->methods[m].label;
+      for (unsigned m = 0; m < d->methods_count && n < most; m++) known[n++] = d->methods[m].label;
     } else {
       for (unsigned a = 0; a < d->axes_count; a++)
         if (strcmp(d->axes[a].name, filters[i].axis) == 0) {
           rb_strings v = rb_axis_values(&d->axes[a], preset);
-          for (unsigned k = 0; k < v.count && n < 64; k++) known[n++] = v.values[k];
+          for (unsigned k = 0; k < v.count && n < most; k++) known[n++] = v.values[k];
         }
       if (n == 0) return RB_FAIL(RB_EINVAL, "--where: %s/%s has no axis '%s'", d->paper, d->name, filters[i].axis);
     }

@@ -10,10 +10,10 @@
 static const char data_help[] =
     "usage: regbench data list | verify [NAME...] | import NAME FOLDER | import all FOLDER\n\n"
     "list     every data set with source, licence and citation, and whether it is here\n"
-    "verify   compare sha256 of every file with the manifest\n"
+    "verify   compare sha256 of every file that is here with the manifest\n"
     "import   copy a set's files from FOLDER, verified; 'all' takes FOLDER/NAME for every set found there\n\n"
     "Imported files live in $REGBENCH_DATA, else $XDG_DATA_HOME/regbench, else ~/.local/share/regbench.\n\n"
-    "exit codes: 0 fine, 2 usage, 3 a file is damaged or absent, 9 nothing to do\n";
+    "exit codes: 0 fine, 2 usage, 3 a file is damaged, or a set asked for is absent, 8 a file cannot be written, 9 nothing to do\n";
 
 static int data_list(void) {
   char names[64][64], root[4096];
@@ -26,7 +26,10 @@ static int data_list(void) {
       rb_clear();
       continue;
     }
-    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n\n", m->name, rb_manifest_present(m) ? "present" : "absent", m->title, m->files_count,
+    const unsigned here = rb_manifest_count(m);
+    char part[64];
+    snprintf(part, sizeof part, "%u of %u files", here, m->files_count);
+    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n\n", m->name, !here ? "absent" : here == m->files_count ? "present" : part, m->title, m->files_count,
            m->source, m->licence, m->citation);
     rb_manifest_free(m);
   }
@@ -43,13 +46,15 @@ static int data_verify(int argc, char **argv) {
       fprintf(stderr, "regbench data: %s\n", rb_message());
       return RB_EXIT_USAGE;
     }
-    if (!argc && !rb_manifest_present(m)) {
+    const unsigned here = rb_manifest_count(m);
+    if (!argc && !here) {
       printf("%-16s absent\n", name);
     } else {
       rb_status st = rb_manifest_verify(m);
       seen++;
       bad += st != RB_OK;
-      printf("%-16s %s\n", name, st == RB_OK ? "verified" : rb_message());
+      if (st == RB_OK && here < m->files_count) printf("%-16s verified, %u of %u files are here\n", name, here, m->files_count);
+      else printf("%-16s %s\n", name, st == RB_OK ? "verified" : rb_message());
       rb_clear();
     }
     rb_manifest_free(m);
@@ -73,7 +78,7 @@ static int import_one(const char *name, const char *folder, int quiet_when_absen
   if (st == RB_OK) return RB_EXIT_OK;
   fprintf(stderr, "regbench data: %s\n", rb_message());
   rb_clear();
-  return st == RB_EFORMAT ? RB_EXIT_INVALID : RB_EXIT_USAGE;
+  return st == RB_EFORMAT ? RB_EXIT_INVALID : st == RB_EIO ? RB_EXIT_INCOMPLETE : RB_EXIT_USAGE;
 }
 
 static int data_import(const char *name, const char *folder) {

@@ -3,6 +3,7 @@
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/report/verdict.h"
+#include "experiments/runner/run_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,12 @@ static int describe(const char *path, rb_preset preset) {
   printf("%d cases at preset %s\n", count, rb_preset_name(preset));
   for (int i = 0; i < count; i++) {
     const rb_workload *w;
+    const rb_backend *b;
     size_t backend_bytes, host_bytes;
+    int rotations = 1;
     if (rb_workload_find(cases[i].method->kind, &w) != RB_OK) continue;
-    w->predict(&cases[i], 1, &backend_bytes, &host_bytes);
+    if (rb_backend_get(cases[i].variant->backend, &b) != RB_OK || rb_case_rotations(&cases[i], w, b, &rotations) != RB_OK) rb_clear(); /* the run says why */
+    w->predict(&cases[i], rotations, &backend_bytes, &host_bytes);
     printf("  %-58s %-28s %8.1f MB on %s\n", cases[i].id, cases[i].variant->name, 1e-6 * (double)backend_bytes,
            cases[i].variant->backend == RB_CUDA ? "the GPU" : "the host");
   }

@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <omp.h>
 #include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -89,7 +90,9 @@ static void doctor_gpu(void) {
     return;
   }
   (s.ecc == 0 ? note : good)("ECC", "%s", s.ecc == 1 ? "on" : s.ecc == 0 ? "off; say so when publishing, or 'nvidia-smi -e 1' and restart" : "not readable");
-  if (s.other_processes > 0 || s.utilization > 5)
+  if (isnan(s.other_processes) && isnan(s.utilization))
+    note("busy GPU", "this driver does not tell whether others use the GPU");
+  else if (s.other_processes > 0 || s.utilization > 5)
     bad("busy GPU", "%.0f other processes, %.0f %% busy: end them, times are not to be trusted", s.other_processes, s.utilization);
   else
     good("busy GPU", "no other compute process, %.0f %% busy", s.utilization);

@@ -14,11 +14,13 @@ static const char run_help[] =
     "  --where AXIS=VALUE[,...]       only these cases; an axis twice means either value; 'method' is an axis\n"
     "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
     "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside as\n"
-    "                                 PRESET.journal.before)\n\n"
+    "                                 PRESET.journal.before); cases of another build or host are measured again\n\n"
+    "A record that holds more than the new one is set aside as PRESET.json.before.\n\n"
     "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
 
 /* "size=64,points=smooth" -> filters that point into the (modified) text. */
 static int parse_where(char *text, rb_run_options *o) {
+  if (!text[strspn(text, ",")]) return rb_usage("run", "--where needs AXIS=VALUE[,...]");
   for (char *item = strtok(text, ","); item; item = strtok(NULL, ",")) {
     char *equals = strchr(item, '=');
     if (!equals || equals == item || !equals[1]) return rb_usage("run", "--where '%s' is not AXIS=VALUE", item);

@@ -265,6 +265,10 @@ rb_status rb_descriptor_load(const char *path, rb_descriptor **out) {
   char *text = NULL;
   RB_TRY(rb_read_file(path, &text, NULL));
   RB_TRY(rb_descriptor_parse(text, path, out));
+  if ((st = rb_descriptor_check_use(*out, path)) != RB_OK) {
+    rb_descriptor_free(*out);
+    *out = NULL;
+  }
 done:
   free(text);
   return st;

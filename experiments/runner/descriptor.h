@@ -103,6 +103,8 @@ rb_status rb_preset_parse(const char *name, rb_preset *out);
 const char *rb_preset_name(rb_preset p);
 /* What the text cannot show to be wrong: RB_EFORMAT with `origin`, line and meaning. Called by _parse. */
 rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin);
+/* What a descriptor that is to be run must satisfy besides, and that of an old record need not: nothing in it would be ignored, or fail at work. RB_EFORMAT likewise. Called by _load. */
+rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin);
 /* The values of an axis under a preset. */
 rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);
 

@@ -1,5 +1,5 @@
 /* What a descriptor says must mean something: methods, axes, claims and plots that refer to each other, told with their line. */
-#include "experiments/runner/descriptor.h"
+#include "experiments/runner/descriptor_check.h"
 #include "experiments/runner/workload.h"
 #include "kernels/derivative/derivative.h"
 #include "kernels/interp/interp.h"
@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int has_label(const rb_descriptor *d, const char *label) {
-  for (unsigned i = 0; i < d->methods_count; i++)
-    if (strcmp(d->methods[i].label, label) == 0) return 1;
-  return 0;
-}
 
 static int has_metric(const rb_descriptor *d, const char *metric) {
   for (unsigned i = 0; i < d->columns_count; i++)
@@ -26,27 +20,6 @@ static int has_axis(const rb_descriptor *d, const char *name) {
 }
 
 static const char *const plot_kinds[] = {"lines", "roofline", "stacked", "scatter", "panels", "trajectories", "animation"};
-
-/* The line that `words`, one after the other, stand on first; 1 where they do not. */
-static size_t line_of(const char *text, const char *first, const char *second) {
-  size_t line = 1;
-  for (const char *s = text; *s; line++) {
-    const char *end = s + strcspn(s, "\n"), *a = strstr(s, first), *b = a && a < end ? strstr(a, second) : NULL;
-    if (b && b < end) return line;
-    s = *end ? end + 1 : end;
-  }
-  return 1;
-}
-/* Check something of the descriptor that stands where `key` is followed by `value`. */
-#define CHECK_AT(condition, key, value, ...)                                                        \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      char told[512];                                                                               \
-      snprintf(told, sizeof told, __VA_ARGS__);                                                     \
-      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, line_of(d->text, (key), (value)), told);       \
-      goto done;                                                                                    \
-    }                                                                                               \
-  } while (0)
 
 /* `basis` and `scheme`: in the families that read them, one of theirs. */
 static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, const char *origin) {
@@ -185,10 +158,27 @@ done:
   return st;
 }
 
+/* A name that becomes part of a path: what a record brings along must not leave the folder that it is written to. */
+static int is_file_name(const char *s) {
+  const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+  return s[n] == '\0' && n > 0 && n <= 100 && s[0] != '.';
+}
+static rb_status validate_names(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  CHECK_AT(is_file_name(d->paper), "paper:", d->paper, "paper '%s' names a folder: letters, digits, '_', '-' and '.'", d->paper);
+  CHECK_AT(is_file_name(d->name), "name:", d->name, "name '%s' names a folder: letters, digits, '_', '-' and '.'", d->name);
+  CHECK_AT(!d->published || !strstr(d->published, ".."), "published:", d->published, "published '%s' lies beside the descriptor", d->published);
+  for (unsigned i = 0; i < d->plots_count; i++)
+    CHECK_AT(is_file_name(d->plots[i].file), "file:", d->plots[i].file, "plot '%s' names files: letters, digits, '_', '-' and '.'", d->plots[i].file);
+done:
+  return st;
+}
+
 rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   CHECK_AT(d->schema == 1, "schema:", "", "schema %d; this program reads schema 1", d->schema);
   CHECK_AT(strcmp(d->cache, "warm") == 0 || strcmp(d->cache, "cold") == 0, "cache:", "", "cache is '%s'; warm or cold", d->cache);
+  RB_TRY(validate_names(d, origin));
   RB_TRY(validate_methods(d, origin));
   RB_TRY(validate_axes(d, origin));
   RB_TRY(validate_columns(d, origin));

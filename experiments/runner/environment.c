@@ -101,3 +101,11 @@ json_t *rb_environment(void) {
                    "architecture", os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS, "cuda_compiler",
                    RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries", RB_BUILD_LIBRARIES, "gpu", gpu_facts());
 }
+
+json_t *rb_environment_of_times(void) {
+  json_t *all = rb_environment(), *cpu = json_object_get(all, "cpu"), *gpu = json_object_get(all, "gpu");
+  json_t *out = json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "cpu", json_object_get(cpu, "model"), "threads", json_object_get(cpu, "threads"), "build", json_object_get(all, "build"), "gpu",
+                          json_object_get(gpu, "name"), "driver", json_object_get(gpu, "driver"));
+  json_decref(all);
+  return out;
+}

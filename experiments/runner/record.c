@@ -45,19 +45,27 @@ static void drop_torn_line(const char *path) {
   if (f && end < at && truncate(path, end) != 0) return;
 }
 
+rb_status rb_folder_lock(const char *folder, int *lock) {
+  rb_status st = RB_OK;
+  char path[4200];
+  snprintf(path, sizeof path, "%s/.lock", folder);
+  *lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  RB_CHECK(*lock >= 0, RB_EIO, "cannot write in %s: %s", folder, strerror(errno));
+  RB_CHECK(flock(*lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", folder);
+done:
+  return st;
+}
+
 rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume) {
   rb_status st = RB_OK;
-  char lock_path[4200], before[4220];
+  char before[4220];
   memset(p, 0, sizeof *p);
   p->lock = -1;
   RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL, "path too long: %s", out);
   RB_TRY(rb_make_folders(p->folder));
   snprintf(p->path, sizeof p->path, "%s/%s.json", p->folder, rb_preset_name(preset));
   snprintf(p->journal_path, sizeof p->journal_path, "%s/%s.journal", p->folder, rb_preset_name(preset));
-  snprintf(lock_path, sizeof lock_path, "%s/.lock", p->folder);
-  p->lock = open(lock_path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  RB_CHECK(p->lock >= 0, RB_EIO, "cannot write in %s: %s", p->folder, strerror(errno));
-  RB_CHECK(flock(p->lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", p->folder);
+  RB_TRY(rb_folder_lock(p->folder, &p->lock));
   snprintf(before, sizeof before, "%s.before", p->journal_path);
   if (resume) drop_torn_line(p->journal_path);
   else RB_CHECK(rename(p->journal_path, before) == 0 || errno == ENOENT, RB_EIO, "cannot set %s aside: %s", p->journal_path, strerror(errno));
@@ -95,26 +103,31 @@ static int by_this_code(const json_t *c) {
   return strcmp(rb_json_text(c, "source", ""), rb_source_hash(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU)) == 0;
 }
 
-rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases) {
+rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases, int *others) {
   rb_status st = RB_OK;
   char *line = NULL;
   size_t capacity = 0;
   FILE *f = fopen(p->journal_path, "r");
+  json_t *j = NULL;
+  int here = 0;
   *cases = json_object();
-  int first = 1;
+  *others = 0;
   while (f && getline(&line, &capacity, f) > 0) {
-    json_t *j = json_loads(line, 0, NULL);
-    if (!j) continue;
-    if (first) {
-      first = 0;
+    json_decref(j);
+    j = json_loads(line, 0, NULL);
+    const char *id = rb_json_text(j, "id", NULL);
+    if (json_object_get(j, "descriptor_sha256")) { /* a run begins */
       RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")), RB_EINVAL,
                "%s was made by another descriptor; run without --resume", p->journal_path);
-    } else if (json_object_get(j, "id") && by_this_code(j)) {
-      json_object_set(*cases, json_string_value(json_object_get(j, "id")), j);
+      here = json_equal(json_object_get(j, "host"), json_object_get(header, "host"));
+    } else if (id && here && by_this_code(j)) {
+      json_object_set(*cases, id, j);
+    } else {
+      *others += id != NULL;
     }
-    json_decref(j);
   }
 done:
+  json_decref(j);
   free(line);
   if (f) fclose(f);
   if (st != RB_OK) {
@@ -127,7 +140,7 @@ done:
 rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
   rb_status st = RB_OK;
   char partial[4300];
-  snprintf(partial, sizeof partial, "%s.partial", path);
+  snprintf(partial, sizeof partial, "%s.%ld.partial", path, (long)getpid()); /* two may write one file; each its own beginning */
   int fd = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
   RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   for (size_t at = 0; at < length;) {
@@ -155,16 +168,6 @@ void rb_record_drop_undrawn(json_t *record) {
   }
 }
 
-rb_status rb_record_write(const rb_record_place *p, const json_t *record) {
-  rb_status st = RB_OK;
-  char *text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
-  RB_CHECK(text, RB_ENOMEM, "host memory");
-  RB_TRY(rb_write_atomically(p->path, text, strlen(text)));
-done:
-  free(text);
-  return st;
-}
-
 rb_status rb_record_load(const char *path, json_t **out) {
   rb_status st = RB_OK;
   json_error_t e;
@@ -182,6 +185,57 @@ done:
     json_decref(*out);
     *out = NULL;
   }
+  return st;
+}
+
+static int measured_in(const json_t *record) {
+  int n = 0;
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(record, "cases"), i, c) {
+    const char *status = rb_json_text(c, "status", "");
+    n += strcmp(status, "valid") == 0 || strcmp(status, "invalid") == 0;
+  }
+  return n;
+}
+
+/* Measured cases of the record at `path`; 0 where there is none that can be read. */
+static int measured_at(const char *path, int *complete) {
+  json_t *record = NULL;
+  if (rb_record_load(path, &record) != RB_OK) rb_clear();
+  const int n = measured_in(record);
+  *complete = json_is_true(json_object_get(record, "complete"));
+  json_decref(record);
+  return n;
+}
+
+/* What would be lost by writing over it is renamed, unless what was set aside before is worth more. */
+static rb_status set_aside(const rb_record_place *p, const json_t *record) {
+  rb_status st = RB_OK;
+  char before[4220];
+  int whole, whole_before;
+  const int there = measured_at(p->path, &whole);
+  if (there <= measured_in(record) && !(whole && json_is_false(json_object_get(record, "complete")))) return RB_OK;
+  snprintf(before, sizeof before, "%s.before", p->path);
+  if (measured_at(before, &whole_before) > there) return RB_OK;
+  RB_CHECK(rename(p->path, before) == 0, RB_EIO, "cannot set %s aside: %s", p->path, strerror(errno));
+  fprintf(stderr, "regbench run: %s held more; it is %s now\n", p->path, before);
+done:
+  return st;
+}
+
+rb_status rb_record_write(const rb_record_place *p, const json_t *record, int *written) {
+  rb_status st = RB_OK;
+  char *text = NULL;
+  int whole;
+  *written = measured_in(record) || !measured_at(p->path, &whole);
+  if (!*written) return RB_OK;
+  text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+  RB_CHECK(text, RB_ENOMEM, "host memory");
+  RB_TRY(set_aside(p, record));
+  RB_TRY(rb_write_atomically(p->path, text, strlen(text)));
+done:
+  free(text);
   return st;
 }
 
@@ -213,13 +267,14 @@ void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
   json_t *checks = json_array(), *metrics = json_object();
   for (int i = 0; i < o->verification_count; i++) {
     const rb_verification *v = &o->verifications[i];
-    json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:f}", "name", v->name, "against", v->against, "value", rb_json_number(v->value), "limit", v->limit));
+    json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:o}", "name", v->name, "against", v->against, "value", rb_json_number(v->value), "limit", rb_json_number(v->limit)));
   }
   for (int i = 0; i < o->metric_count; i++)
     if (valid || !is_a_time(o->metrics[i].unit)) set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
   json_object_set_new(j, "verification", checks);
   json_object_set_new(j, "metrics", metrics);
-  json_object_set_new(j, "work", json_pack("{s:f,s:f,s:f,s:f}", "flops", o->flops, "bytes", o->bytes, "paper_flops", o->paper_flops, "paper_bytes", o->paper_bytes));
+  json_object_set_new(j, "work", json_pack("{s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes", rb_json_number(o->bytes), "paper_flops", rb_json_number(o->paper_flops), "paper_bytes",
+                                             rb_json_number(o->paper_bytes)));
   if (valid && o->details) json_object_set(j, "details", o->details); /* they tell times, too */
   if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }

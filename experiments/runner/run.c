@@ -143,11 +143,12 @@ done:
 static rb_status finish(run_state *s, json_t *asked) {
   rb_status st = RB_OK;
   json_t *cases = NULL;
-  int complete = 0, preset = 0;
+  int complete = 0, preset = 0, written = 0;
   char when[32];
   time_t now = time(NULL);
   struct tm utc;
   json_t *record = json_deep_copy(s->header);
+  json_object_del(record, "host"); /* `machine` tells more */
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   json_object_set_new(record, "created", json_string(when));
   json_object_set_new(record, "machine", rb_environment());
@@ -158,9 +159,9 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   rb_record_drop_undrawn(record);
-  RB_TRY(rb_record_write(&s->place, record));
-  fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed -> %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
-          s->tally.skipped, s->tally.failed, s->place.path);
+  RB_TRY(rb_record_write(&s->place, record, &written));
+  fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed%s %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
+          s->tally.skipped, s->tally.failed, written ? " ->" : "; kept is", s->place.path);
 done:
   json_decref(cases);
   json_decref(record);
@@ -170,23 +171,30 @@ done:
 static rb_status run_experiment(const rb_run_options *o, const char *path, tally *total) {
   rb_status st = RB_OK;
   char slug[320];
+  int others = 0;
   run_state s = {.options = o, .path = path, .place = {.lock = -1}};
   json_t *cases = json_array();
   RB_TRY(rb_descriptor_load(path, &s.d));
   RB_TRY(rb_published_read(s.d, path, &s.published)); /* travels in the record, so that tables render from records alone */
   RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
+  if (s.count == 0) {
+    fprintf(stderr, "%s/%s: none of its cases is asked for by this --backend and --where\n", s.d->paper, s.d->name);
+    goto done;
+  }
   const char *absent = rb_cases_absent_data(s.d, o->preset, o->filters, o->filter_count);
   if (absent) fprintf(stderr, "%s/%s: data %s is absent here, a phantom stands in; 'regbench data list' tells how to get it\n", s.d->paper, s.d->name, absent);
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);
+  json_object_set_new(s.header, "host", rb_environment_of_times());
   json_decref(rb_roofs_json()); /* measured before the cases: their memory is theirs */
   s.done = json_object();
   if (o->resume) {
     json_decref(s.done);
-    RB_TRY(rb_journal_read(&s.place, s.header, &s.done));
+    RB_TRY(rb_journal_read(&s.place, s.header, &s.done, &others));
+    if (others) fprintf(stderr, "%s/%s: %d cases of the journal are of other code, another build or another host; they are not kept\n", s.d->paper, s.d->name, others);
   }
-  if (json_object_size(s.done) == 0) RB_TRY(rb_journal_append(&s.place, s.header));
+  RB_TRY(rb_journal_append(&s.place, s.header)); /* once a run: what follows is of this build and host */
   rb_progress_open(&s.progress, s.d->paper, s.d->name);
   st = run_cases(&s, cases);
   rb_progress_close(&s.progress);
@@ -240,7 +248,7 @@ static int run_all(const rb_run_options *o) {
   if (total.invalid) return RB_EXIT_INVALID;
   if (total.failed) return RB_EXIT_INCOMPLETE;
   if (!total.valid) {
-    fprintf(stderr, "regbench run: nothing ran: every case was skipped\n");
+    fprintf(stderr, "regbench run: nothing ran: %s\n", total.skipped ? "every case was skipped" : "no case was asked for");
     return RB_EXIT_NOTHING;
   }
   return RB_EXIT_OK;

@@ -48,11 +48,17 @@ done:
   return st;
 }
 
-static int rotations_for(const rb_case *c, const rb_workload *w, const rb_backend *b) {
-  if (strcmp(c->descriptor->cache, "warm") == 0) return 1;
-  size_t one = w->footprint(c), want = 2 * b->cache_bytes();
-  int r = one ? (int)(want / one) + 2 : 1;
-  return r > 64 ? 64 : r;
+rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_backend *b, int *out) {
+  rb_status st = RB_OK;
+  enum { MOST = 64 };
+  *out = 1;
+  if (strcmp(c->descriptor->cache, "warm") == 0) return RB_OK;
+  const size_t one = w->footprint(c), want = 2 * b->cache_bytes();
+  RB_CHECK(one && want / one + 2 <= MOST, RB_EUNSUPPORTED, "too small for cold caches: %d sets of its buffers hold %zu bytes, twice the last-level cache is %zu; take a larger size", MOST,
+           MOST * one, want);
+  *out = (int)(want / one) + 2;
+done:
+  return st;
 }
 
 /* No GPU, no driver, no CUDA in this build: the variant is absent, which is no failure of a device. */
@@ -111,11 +117,12 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   rb_timing timing;
   rb_protocol protocol = rb_protocol_of(s->preset);
   char text[256];
+  int rotations = 1;
   *out = NULL;
   RB_TRY(rb_workload_find(c->method->kind, &w));
   RB_TRY(skip_when_absent(rb_variant_available(c->variant)));
   RB_TRY(rb_backend_get(c->variant->backend, &b));
-  int rotations = rotations_for(c, w, b);
+  RB_TRY(rb_case_rotations(c, w, b, &rotations));
   RB_TRY(fits(c, w, b, rotations));
   rb_memory_reset_peak(b->kind);
   rb_progress_phase(s->progress, "set up");
@@ -146,6 +153,7 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
     if (c->descriptor->counters) {
       rb_progress_phase(s->progress, "counters");
       rb_counters_add(*out, c, &last, w, &state, s->path, s->preset);
+      RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted"); /* Ctrl-C ends the profiler, too: --resume counts again */
     }
   }
   json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));

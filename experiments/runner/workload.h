@@ -71,6 +71,10 @@ const char *rb_workload_axes(const char *kind);
 /* Whether `axis` is among them. */
 int rb_workload_reads(const char *kind, const char *axis);
 
+/* The values that a kind takes of an axis it reads, separated by blanks and with * and ? as in file names ("SET": any data set that the suite knows); "number"; NULL where
+ * the kind does not read the axis. */
+const char *rb_workload_values(const char *kind, const char *axis);
+
 /* Value of an axis of the case, or `fallback`. */
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback);
 /* The number that an axis of the case gives, strictly read, or `fallback`; RB_EINVAL. */

@@ -61,7 +61,7 @@ cp "$record" anew.json
 expect 0 "Table 4" "$bin" report anew.json --rejudge
 ok "an unchanged descriptor leaves the record as it was" cmp -s "$record" anew.json
 sed 's/variant: cpu\/omp, basis: lagrange/variant: cpu\/naive, basis: lagrange/' "$record" >anew.json && cp anew.json before.json
-expect 2 "measured by another method" "$bin" report anew.json --rejudge
+expect 2 "measured by another variant" "$bin" report anew.json --rejudge
 ok "and the record is kept" cmp -s anew.json before.json
 sed 's/Table 4: error and time/Table 4: time and error/' "$record" >anew.json
 expect 0 "Table 4: error and time" "$bin" report anew.json --rejudge

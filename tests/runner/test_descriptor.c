@@ -55,6 +55,46 @@ static void errors_are_told(void **s) {
   rejected(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, where: \"sise=8\"}\n", RB_EFORMAT, "where 'sise=8'");
 }
 
+/* What may stand in an old record, but not in a descriptor that is run. */
+static void refused(const char *text, const char *must_tell) {
+  rb_descriptor *d;
+  assert_int_equal(rb_descriptor_parse(text, "x.yaml", &d), RB_OK);
+  assert_int_equal(rb_descriptor_check_use(d, "x.yaml"), RB_EFORMAT);
+  if (!strstr(rb_message(), must_tell)) fail_msg("'%s' does not tell '%s'", rb_message(), must_tell);
+  rb_clear();
+  rb_descriptor_free(d);
+}
+
+static void nothing_is_ignored(void **s) {
+  (void)s;
+  static const char claim[] = "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, ";
+  char text[2048];
+  refused(HEAD METHODS AXES "  - {name: size, quick: [\"8\"]}\n" COLUMNS, "two axes are named 'size'");
+  refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\"]}\n  - {name: data, quick: [phantm]}\n" COLUMNS, "x.yaml:12: axis data: 'phantm' is no value of kind interp: nearest is phantom");
+  refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\"]}\n  - {name: points, quick: [perturbedd]}\n" COLUMNS, "nearest is perturbed");
+  refused(HEAD "methods:\n  - {label: A, kind: partial-x3, variant: cpu/omp, scheme: fd8}\naxes:\n  - {name: omega, quick: [high]}\n" COLUMNS, "axis omega: 'high' is no value of kind partial-x3: number");
+  refused(HEAD "methods:\n  - {label: A, kind: advection, variant: cpu/omp}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "x.yaml:8: method 'A' needs a basis");
+  refused(HEAD "methods:\n  - {label: A, kind: copy, variant: cpu/copy, basis: linear}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "kind copy reads no basis");
+  refused(HEAD "methods:\n  - {label: A, kind: copy, variant: cpu/copy, scheme: fd8}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "kind copy reads no scheme");
+  snprintf(text, sizeof text, "%s%svalues: [\"8\"]}\n", HEAD METHODS AXES COLUMNS, claim);
+  refused(text, "axis and values belong together");
+  snprintf(text, sizeof text, "%s%saxis: size, values: [\"16\"]}\n", HEAD METHODS AXES COLUMNS, claim);
+  refused(text, "axis size has no value '16'");
+  snprintf(text, sizeof text, "%s%swhere: \"size=64,points=smoth\"}\n", HEAD METHODS AXES COLUMNS, claim);
+  refused(text, "axis points has no value 'smoth'");
+  refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numeric, tolerance: 0.5}\n", "a tolerance needs a reason");
+  refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, methods: [C]}\n", "plot 'f': no method 'C'");
+  refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, published: err}\n", "no column 'err'");
+}
+
+/* What a record brings along must not lead out of its folder. */
+static void names_are_file_names(void **s) {
+  (void)s;
+  rejected(HEAD METHODS AXES COLUMNS "plots:\n  - {file: ../../up, kind: lines, title: t, x: size, y: error_rms}\n", RB_EFORMAT, "x.yaml:16: plot '../../up' names files");
+  rejected("schema: 1\npaper: ../p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:2: paper '../p'");
+  rejected("schema: 1\npaper: p\nname: .n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:3: name '.n'");
+}
+
 static void a_missing_file_is_told(void **s) {
   (void)s;
   rb_descriptor *d;
@@ -132,7 +172,7 @@ static void sizes_are_checked(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told),   cmocka_unit_test(a_missing_file_is_told),
+      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told), cmocka_unit_test(nothing_is_ignored), cmocka_unit_test(names_are_file_names),   cmocka_unit_test(a_missing_file_is_told),
       cmocka_unit_test(cases_expand),       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(a_phantom_stands_in),
   };

@@ -93,7 +93,7 @@ static void cells(void **s) {
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 2), error), RB_DIFFERS);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 3), error), RB_NO_VERDICT);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), time), RB_NOT_COMPARABLE); /* another machine */
-  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time), RB_REPRODUCED);     /* its own */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time), RB_SAME_MACHINE);   /* its own: shown, not judged by digits */
   rb_judged_close(&j);
   json_decref(r);
 }
@@ -102,14 +102,70 @@ static void bounds(void **s) {
   (void)s;
   json_t *r = a_record();
   rb_judged j;
-  json_object_set_new(r, "published", json_string("machine,size,method,error,t\nHere,128,B,<1e-3,>1.4e-3\nHere,128,A,<1e-3,>1.4e-3\n"));
+  json_object_set_new(r, "published", json_string("machine,size,method,error,t\nHere,128,B,<1e-3,\nHere,128,A,<1e-3,>1.4e-3\n"));
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
   const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
   const json_t *a = json_array_get(json_object_get(r, "cases"), 2), *b = json_array_get(json_object_get(r, "cases"), 3);
   assert_int_equal(rb_judge_cell(&j, a, error), RB_REPRODUCED); /* 8e-4 */
   assert_int_equal(rb_judge_cell(&j, b, error), RB_DIFFERS);    /* 1e-3 is not below 1e-3 */
-  assert_int_equal(rb_judge_cell(&j, a, time), RB_DIFFERS);     /* 1e-3 */
-  assert_int_equal(rb_judge_cell(&j, b, time), RB_REPRODUCED);  /* 1.5e-3 */
+  assert_int_equal(rb_judge_cell(&j, a, time), RB_SAME_MACHINE);
+  json_object_set_new(json_object_get(json_object_get(a, "metrics"), "error_rms"), "value", json_null()); /* NaN is no missing value */
+  assert_int_equal(rb_judge_cell(&j, a, error), RB_DIFFERS);
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
+/* The verdict of "A's metric RELATION factor times what is printed", by text. */
+static rb_claim_verdict against_printed(json_t *r, const char *csv, const char *metric, const char *relation, char *why, size_t size) {
+  rb_judged j;
+  json_object_set_new(r, "published", json_string(csv));
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  rb_claim claim = {.id = "c", .text = "x", .metric = (char *)metric, .left = "A", .right = "published", .relation = (char *)relation, .factor = 1, .where = "size=128"};
+  const rb_claim_verdict v = rb_judge_claim(&j, &claim, why, size);
+  rb_judged_close(&j);
+  return v;
+}
+
+/* A's error at 128 is 8e-4, its time 1e-3 s, on the machine "Here". */
+static void claims_about_printed_values(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  char why[256];
+  const char *below = "machine,size,method,error,t\nOld GPU,128,A,<1e-3,\n", *above = "machine,size,method,error,t\nOld GPU,128,A,>7e-4,\n";
+  assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_NOT_JUDGED); /* 8e-4 may be above or below something under 1e-3 */
+  assert_non_null(strstr(why, "<1e-3"));
+  assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_NOT_JUDGED);
+  assert_int_equal(against_printed(r, above, "error_rms", "<=", why, sizeof why), RB_NOT_JUDGED);
+  above = "machine,size,method,error,t\nOld GPU,128,A,>9e-4,\n";
+  assert_int_equal(against_printed(r, above, "error_rms", "<=", why, sizeof why), RB_HOLDS);
+  assert_int_equal(against_printed(r, above, "error_rms", ">=", why, sizeof why), RB_FAILS);
+  below = "machine,size,method,error,t\nOld GPU,128,A,<7e-4,\n";
+  assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_HOLDS);
+  assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_FAILS);
+  /* a time is held to this machine's alone */
+  assert_int_equal(against_printed(r, "machine,size,method,error,t\nOld GPU,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_NOT_JUDGED);
+  assert_non_null(strstr(why, "Old GPU"));
+  assert_int_equal(against_printed(r, "machine,size,method,error,t\nHere,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_HOLDS);
+  assert_int_equal(against_printed(r, "machine,size,method,error,t\nHere,128,A,,5e-4\n", "time", "<=", why, sizeof why), RB_FAILS);
+  json_decref(r);
+}
+
+/* A case whose output was wrong does not drop out of a claim in silence. */
+static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
+  (void)s;
+  json_t *r = a_record(), *wrong = json_array_get(json_object_get(r, "cases"), 3); /* B at 128 */
+  rb_judged j;
+  char why[256];
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  rb_claim claim = {.id = "c", .text = "x", .metric = "time", .left = "A", .right = "B", .relation = "<=", .factor = 1};
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
+  json_object_set_new(wrong, "status", json_string("invalid"));
+  json_object_set_new(wrong, "reason", json_string("error is 1, limit 0.1"));
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
+  assert_non_null(strstr(why, "B: error is 1"));
+  json_object_set_new(wrong, "status", json_string("skipped")); /* not run: the others speak */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
+  assert_non_null(strstr(why, "1 of 2 cases"));
   rb_judged_close(&j);
   json_decref(r);
 }
@@ -249,6 +305,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
       cmocka_unit_test(cells),                 cmocka_unit_test(bounds),            cmocka_unit_test(claims),
+      cmocka_unit_test(claims_about_printed_values), cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
       cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
       cmocka_unit_test(what_was_not_run_is_printed), cmocka_unit_test(an_invalid_case_has_no_time),
       cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),

@@ -23,9 +23,9 @@ static void metric_text(const json_t *c, const char *metric, char *out, size_t s
   rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
-/* A value of this machine beside another's: times and rates as how many times faster, with how the roof is used; others as a share.
+/* A value of this machine beside a printed one: times and rates as how many times faster, with how the roof is used; others as a share.
  * Of a printed bound (">2200") the ratio is one, too. */
-static void not_comparable(const json_t *c, const char *metric, const char *printed, char *out, size_t size) {
+static void beside_printed(const json_t *c, const char *metric, const char *printed, char *out, size_t size) {
   char bound;
   const double theirs = rb_printed_number(printed, &bound), mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
   const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
@@ -53,8 +53,8 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     rb_cell_verdict v = rb_judge_cell(j, c, column);
     s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
-    if (v == RB_NOT_COMPARABLE) {
-      not_comparable(c, column->metric, printed, text, sizeof text);
+    if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
+      beside_printed(c, column->metric, printed, text, sizeof text);
       rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));

@@ -2,11 +2,16 @@
 
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
+#include "experiments/runner/report/rejudge.h"
 #include "experiments/runner/report/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Fewer than six samples have no 95 % interval of their median; then this part of it to either side is taken for one. */
+enum { LEAST_SAMPLES = 6 };
+static const double assumed_spread = 0.1;
 
 rb_compare_verdict rb_compare_times(const double a[3], const double b[3], double delta, double ratio[3]) {
   ratio[0] = b[0] / a[0];
@@ -46,14 +51,18 @@ static void interval_of(const json_t *c, const char *metric, double *low, double
   *high = bound == '>' ? INFINITY : bound ? value : value + off;
 }
 
-/* Median and its interval, of a printed time what its text leaves open. */
-static void times_of(const json_t *c, double t[3]) {
+/* Median and its interval, of a printed time what its text leaves open. Whether the interval is assumed. */
+static int times_of(const json_t *c, double t[3]) {
   const json_t *timing = json_object_get(c, "timing");
   t[0] = rb_json_metric(c, "time");
   interval_of(c, "time", &t[1], &t[2]);
-  if (!timing) return;
+  if (!timing) return 0;
   t[1] = json_number_value(json_object_get(timing, "low"));
   t[2] = json_number_value(json_object_get(timing, "high"));
+  if (json_array_size(json_object_get(timing, "samples")) >= LEAST_SAMPLES) return 0;
+  t[1] = fmin(t[1], (1 - assumed_spread) * t[0]);
+  t[2] = fmax(t[2], (1 + assumed_spread) * t[0]);
+  return 1;
 }
 
 /* What `machine` is printed with for a case, by metric. */
@@ -121,7 +130,15 @@ static const json_t *case_of(const json_t *record, const char *id) {
   return NULL;
 }
 
-static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], const char *verdict) {
+/* What comparing has come to so far. */
+typedef struct {
+  double delta;
+  int verdicts[5], compared, incomparable;
+  int wrong, lost; /* timed in A; in B invalid, or not there */
+  int assumed;     /* intervals of fewer than six samples */
+} comparison;
+
+static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], int assumed, const char *verdict) {
   char left[32], right[32];
   if (rb_table_row(t) != RB_OK) return;
   rb_human(a[0], "s", left, sizeof left);
@@ -129,45 +146,58 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
   rb_table_set(t, 0, "%s", id);
   rb_table_set(t, 1, "%s", left);
   rb_table_set(t, 2, "%s", right);
-  if (ratio[0] == ratio[0]) rb_table_set(t, 3, "%.3f [%.3f, %.3f]", ratio[0], ratio[1], ratio[2]);
+  if (ratio[0] == ratio[0]) rb_table_set(t, 3, "%.3f [%.3f, %.3f]%s", ratio[0], ratio[1], ratio[2], assumed ? "*" : "");
   rb_table_set(t, 4, "%s", verdict);
 }
 
-/* A row a case that both have and both timed, or of which bandwidths are known; grows `counts`. How many. */
-static int compare_cases(const json_t *a, const json_t *b, double delta, rb_table *t, int counts[5], int *incomparable) {
-  size_t i;
-  json_t *c;
-  int compared = 0;
-  json_array_foreach(json_object_get(a, "cases"), i, c) {
-    const json_t *other = case_of(b, rb_json_text(c, "id", ""));
-    double ta[3], tb[3], ratio[3] = {NAN, NAN, NAN};
-    if (!other) continue;
-    times_of(c, ta);
-    times_of(other, tb);
-    if (ta[0] != ta[0] || tb[0] != tb[0]) { /* bandwidths of published tables: ratio of rates turned into one of times */
-      double ba = rb_json_metric(c, "bandwidth"), bb = rb_json_metric(other, "bandwidth");
-      if (ba != ba || bb != bb) continue;
-      const json_t *timing = json_object_get(c, "timing");
-      double bytes = ba * ta[0];
-      if (!timing || !(bytes > 0)) continue;
-      double low, high;
-      interval_of(other, "bandwidth", &low, &high);
-      tb[0] = bytes / bb, tb[1] = bytes / high, tb[2] = bytes / low;
-    }
-    const char *field = rb_incomparable_field(a, c, b, other);
-    char text[96];
-    compared++;
-    if (field) {
-      ++*incomparable;
-      snprintf(text, sizeof text, "not comparable: %s differs", field);
-      row(t, rb_json_text(c, "id", ""), ta, tb, ratio, text);
-      continue;
-    }
-    rb_compare_verdict v = rb_compare_times(ta, tb, delta, ratio);
-    counts[v]++;
-    row(t, rb_json_text(c, "id", ""), ta, tb, ratio, rb_compare_name(v));
+/* A case that A timed and B did not: to drop it would let a kernel that went wrong pass. */
+static void lost_case(const json_t *c, const json_t *other, const double ta[3], rb_table *t, comparison *sum) {
+  const double none[3] = {NAN, NAN, NAN};
+  const char *status = other ? rb_json_text(other, "status", "?") : "not in B";
+  char text[300];
+  if (other && strcmp(status, "invalid") == 0) sum->wrong++;
+  else sum->lost++;
+  snprintf(text, sizeof text, "LOST: %.60s%s%.200s", status, other ? ": " : "", other ? rb_json_text(other, "reason", "") : "");
+  row(t, rb_json_text(c, "id", ""), ta, none, none, 0, text);
+}
+
+/* B's time by its printed bandwidth and A's bytes: the ratio of rates turned into one of times. 0: there is no such. */
+static int by_bandwidth(const json_t *c, const json_t *other, const double ta[3], double tb[3]) {
+  const double bytes = rb_json_metric(c, "bandwidth") * ta[0], theirs = rb_json_metric(other, "bandwidth");
+  double low, high;
+  if (!json_object_get(c, "timing") || !(bytes > 0) || theirs != theirs) return 0;
+  interval_of(other, "bandwidth", &low, &high);
+  tb[0] = bytes / theirs, tb[1] = bytes / high, tb[2] = bytes / low;
+  return 1;
+}
+
+/* One case of A beside B's of the same id. */
+static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, rb_table *t, comparison *sum) {
+  const char *id = rb_json_text(c, "id", "");
+  const json_t *other = case_of(b->record, id);
+  const int printed = strcmp(rb_json_text(b->record, "preset", ""), "published") == 0;
+  double ta[3], tb[3] = {NAN, NAN, NAN}, ratio[3] = {NAN, NAN, NAN};
+  int assumed = times_of(c, ta);
+  if (other) assumed |= times_of(other, tb);
+  if (tb[0] != tb[0] && !(other && by_bandwidth(c, other, ta, tb))) {
+    if (ta[0] == ta[0] && !printed) lost_case(c, other, ta, t, sum);
+    return;
   }
-  return compared;
+  if (ta[0] != ta[0]) return; /* B alone has it */
+  const char *field = rb_incomparable_field(a->record, c, b->record, other);
+  if (!field) field = rb_method_difference(a->descriptor, b->descriptor, rb_json_text(c, "method", ""));
+  char text[96];
+  sum->compared++;
+  if (field) {
+    sum->incomparable++;
+    snprintf(text, sizeof text, "not comparable: %s differs", field);
+    row(t, id, ta, tb, ratio, 0, text);
+    return;
+  }
+  const rb_compare_verdict v = rb_compare_times(ta, tb, sum->delta, ratio);
+  sum->verdicts[v]++;
+  sum->assumed += assumed;
+  row(t, id, ta, tb, ratio, assumed, rb_compare_name(v));
 }
 
 static void experiment_of(const json_t *record, char *out, size_t size) {
@@ -175,57 +205,88 @@ static void experiment_of(const json_t *record, char *out, size_t size) {
   snprintf(out, size, "%.60s/%.90s", rb_json_text(e, "paper", ""), rb_json_text(e, "name", ""));
 }
 
-/* One table; `counts` grow by it. Cases compared, or -1. */
-static int compare_pair(const json_t *a, const json_t *b, double delta, rb_format format, int counts[5], int *incomparable) {
+/* One table of two records. */
+static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const char *origin, rb_format format, comparison *sum) {
   static const char *const heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
+  rb_status st = RB_OK;
+  rb_judged b = {0};
   rb_table t;
   char title[512];
+  size_t i;
+  json_t *c;
   rb_table_init(&t, 5);
-  if (rb_table_row(&t) != RB_OK) return -1;
-  for (int i = 0; i < 5; i++) rb_table_set(&t, i, "%s", heads[i]);
-  const int compared = compare_cases(a, b, delta, &t, counts, incomparable);
-  snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g", rb_json_text(json_object_get(a, "machine"), "name", "?"),
-           rb_json_text(a, "preset", "?"), rb_json_text(json_object_get(b, "machine"), "name", "?"), rb_json_text(b, "preset", "?"), delta);
-  rb_table_print(&t, format, title, stdout);
+  RB_TRY(rb_judged_open((json_t *)record_b, origin, &b));
+  RB_TRY(rb_table_row(&t));
+  for (int k = 0; k < 5; k++) rb_table_set(&t, k, "%s", heads[k]);
+  json_array_foreach(json_object_get(a->record, "cases"), i, c) compare_case(a, c, &b, &t, sum);
+  snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g", rb_json_text(json_object_get(a->record, "machine"), "name", "?"),
+           rb_json_text(a->record, "preset", "?"), rb_json_text(json_object_get(record_b, "machine"), "name", "?"), rb_json_text(record_b, "preset", "?"), sum->delta);
+  if (t.rows > 1) rb_table_print(&t, format, title, stdout); /* not every printed machine has times of these cases */
+done:
   rb_table_free(&t);
-  return compared;
+  rb_judged_close(&b);
+  return st;
+}
+
+/* The records that stand on B's side: one, or one for each machine that printed values stem from. New reference. */
+static rb_status load_others(const json_t *a, const char *path_a, const char *path_b, json_t **out) {
+  rb_status st = RB_OK;
+  json_t *b = NULL;
+  *out = NULL;
+  if (strcmp(path_b, "published") == 0) {
+    *out = rb_published_records(a, path_a);
+    if (!json_array_size(*out)) st = rb_message()[0] ? RB_EFORMAT : RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
+    return st;
+  }
+  RB_TRY(rb_record_load(path_b, &b));
+  *out = json_pack("[o]", b);
+done:
+  return st;
+}
+
+static void print_sum(const comparison *s) {
+  if (s->assumed)
+    printf("* fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% to either side of such a time are assumed\n", LEAST_SAMPLES, 100 * assumed_spread);
+  printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable", s->compared, s->verdicts[RB_FASTER], s->verdicts[RB_SLOWER], s->verdicts[RB_SAME],
+         s->verdicts[RB_AMBIGUOUS], s->incomparable + s->verdicts[RB_INCOMPARABLE]);
+  if (s->wrong + s->lost) printf("; %d LOST in B, %d of them invalid", s->wrong + s->lost, s->wrong);
+  printf("\n");
+}
+
+static int exit_code_of(const comparison *s) {
+  if (s->wrong) return RB_EXIT_INVALID;
+  if (s->compared == 0) return RB_EXIT_NOTHING;
+  if (s->verdicts[RB_SLOWER]) return RB_EXIT_REGRESSION;
+  if (s->incomparable + s->verdicts[RB_INCOMPARABLE] == s->compared) return RB_EXIT_NOT_COMPARABLE;
+  return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_OK;
 }
 
 int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
-  json_t *a = NULL, *all = NULL, *b;
+  rb_status st = RB_OK;
+  json_t *record = NULL, *all = NULL, *other;
+  rb_judged a = {0};
+  comparison sum = {.delta = delta};
   char ea[160], eb[160];
-  int counts[5] = {0}, incomparable = 0, compared = 0, code = RB_EXIT_USAGE;
+  int code = RB_EXIT_USAGE;
   size_t i;
-  if (rb_record_load(path_a, &a) != RB_OK) goto failed;
-  if (strcmp(path_b, "published") == 0) {
-    all = rb_published_records(a, path_a); /* one for each machine that printed values stem from */
-    if (!json_array_size(all) && rb_message()[0] == '\0') RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
-    if (!json_array_size(all)) goto failed;
-  } else {
-    if (rb_record_load(path_b, &b) != RB_OK) goto failed;
-    all = json_pack("[o]", b);
+  RB_TRY(rb_record_load(path_a, &record));
+  RB_TRY(load_others(record, path_a, path_b, &all));
+  experiment_of(record, ea, sizeof ea);
+  json_array_foreach(all, i, other) {
+    experiment_of(other, eb, sizeof eb);
+    if (strcmp(ea, eb) == 0) continue;
+    fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
+    code = RB_EXIT_NOT_COMPARABLE;
+    goto done;
   }
-  experiment_of(a, ea, sizeof ea);
-  json_array_foreach(all, i, b) {
-    experiment_of(b, eb, sizeof eb);
-    if (strcmp(ea, eb) != 0) {
-      fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
-      code = RB_EXIT_NOT_COMPARABLE;
-      goto done;
-    }
-    const int more = compare_pair(a, b, delta, format, counts, &incomparable);
-    if (more < 0) goto failed;
-    compared += more;
-  }
-  if (format != RB_CSV)
-    printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable\n", compared, counts[RB_FASTER], counts[RB_SLOWER],
-           counts[RB_SAME], counts[RB_AMBIGUOUS], incomparable + counts[RB_INCOMPARABLE]);
-  code = compared == 0 ? RB_EXIT_NOTHING : counts[RB_SLOWER] ? RB_EXIT_REGRESSION : incomparable + counts[RB_INCOMPARABLE] == compared ? RB_EXIT_NOT_COMPARABLE : RB_EXIT_OK;
-  goto done;
-failed:
-  fprintf(stderr, "regbench compare: %s\n", rb_message());
+  RB_TRY(rb_judged_open(record, path_a, &a));
+  json_array_foreach(all, i, other) RB_TRY(compare_pair(&a, other, path_b, format, &sum));
+  if (format != RB_CSV) print_sum(&sum);
+  code = exit_code_of(&sum);
 done:
+  if (st != RB_OK) fprintf(stderr, "regbench compare: %s\n", rb_message());
+  rb_judged_close(&a);
   json_decref(all);
-  json_decref(a);
+  json_decref(record);
   return code;
 }

@@ -20,12 +20,14 @@ rb_status rb_csv_parse(const char *text, const char *origin, rb_csv *c) {
     next = strchr(line, '\n');
     if (next) *next++ = '\0';
     number++;
+    if (*line && line[strlen(line) - 1] == '\r') line[strlen(line) - 1] = '\0';
     if (*line == '#' || *line == '\0') continue;
     int cells = count_cells(line);
     if (c->rows == 0) {
       c->columns = cells;
       c->cell = calloc((size_t)lines * (size_t)cells, sizeof *c->cell);
-      RB_CHECK(c->cell, RB_ENOMEM, "host memory");
+      c->line = calloc((size_t)lines, sizeof *c->line);
+      RB_CHECK(c->cell && c->line, RB_ENOMEM, "host memory");
     }
     RB_CHECK(cells == c->columns, RB_EFORMAT, "%s:%d: %d cells, the header has %d", origin, number, cells, c->columns);
     for (int i = 0; i < cells; i++) {
@@ -33,7 +35,7 @@ rb_status rb_csv_parse(const char *text, const char *origin, rb_csv *c) {
       line += strcspn(line, ",");
       if (*line) *line++ = '\0';
     }
-    c->rows++;
+    c->line[c->rows++] = number;
   }
 done:
   if (st != RB_OK) rb_csv_free(c);
@@ -42,6 +44,7 @@ done:
 
 void rb_csv_free(rb_csv *c) {
   free(c->cell);
+  free(c->line);
   free(c->text);
   memset(c, 0, sizeof *c);
 }
@@ -52,3 +55,4 @@ int rb_csv_column(const rb_csv *c, const char *name) {
   return -1;
 }
 const char *rb_csv_at(const rb_csv *c, int row, int column) { return c->cell[row * c->columns + column]; }
+int rb_csv_line(const rb_csv *c, int row) { return c->line[row]; }

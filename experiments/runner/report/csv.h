@@ -7,6 +7,7 @@
 typedef struct {
   char *text;     /* owned; cells point into it */
   char **cell;    /* rows x columns, row 0 the header */
+  int *line;      /* of the file, by row */
   int rows, columns;
 } rb_csv;
 
@@ -16,4 +17,5 @@ void rb_csv_free(rb_csv *c);
 /* Column of a header name, or -1. */
 int rb_csv_column(const rb_csv *c, const char *name);
 const char *rb_csv_at(const rb_csv *c, int row, int column);
+int rb_csv_line(const rb_csv *c, int row);
 #endif

@@ -12,16 +12,18 @@
 #include <unistd.h>
 
 void rb_plot_quoted(FILE *f, const char *s) {
-  fputc('"', f);
+  fputc('\'', f);
   for (; *s; s++) {
-    if (*s == '\n') {
-      fputs("\\n", f);
-      continue;
-    }
-    if (*s == '"' || *s == '\\') fputc('\\', f);
-    fputc(*s, f);
+    if (*s == '\n') fputs("'.\"\\n\".'", f);
+    else if (*s == '\'') fputs("''", f);
+    else fputc(*s, f);
   }
-  fputc('"', f);
+  fputc('\'', f);
+}
+void rb_plot_with(FILE *f, const char *before, const char *text, const char *after) {
+  fputs(before, f);
+  rb_plot_quoted(f, text);
+  fputs(after, f);
 }
 
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]) {
@@ -93,23 +95,24 @@ static rb_status gnuplot(const char *script) {
   return WIFEXITED(code) && WEXITSTATUS(code) == 0 ? RB_OK : RB_FAIL(RB_EIO, "gnuplot failed on %s", script);
 }
 
-static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, int *drawn) {
+static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int *drawn) {
   rb_status st = RB_OK;
   const char *home, *machine = rb_json_text(json_object_get(j->record, "machine"), "name", "");
-  char data_path[4300], script_path[4300], style[4300];
+  char data_path[4300] = "", script_path[4300] = "", style[4300], stem[160];
   FILE *data = NULL, *script = NULL, *body = NULL;
   char *text = NULL;
   size_t length = 0;
   RB_TRY(rb_home(&home));
   snprintf(style, sizeof style, "%s/scripts/gnuplot/style.gp", home);
-  snprintf(data_path, sizeof data_path, "%s/%s.dat", folder, p->file);
-  snprintf(script_path, sizeof script_path, "%s/%s.gp", folder, p->file);
+  snprintf(stem, sizeof stem, "%.100s%.40s", p->file, suffix);
+  snprintf(data_path, sizeof data_path, "%s/%s.dat", folder, stem);
+  snprintf(script_path, sizeof script_path, "%s/%s.gp", folder, stem);
   data = fopen(data_path, "w");
   script = fopen(script_path, "w");
   body = open_memstream(&text, &length);
   RB_CHECK(data && script && body, RB_EIO, "cannot write plots into %s", folder);
-  char name[128];
-  snprintf(name, sizeof name, "%s.dat", p->file);
+  char name[168];
+  snprintf(name, sizeof name, "%s.dat", stem);
   int series = strcmp(p->kind, "roofline") == 0  ? roofline_script(j, name, data, body)
                : strcmp(p->kind, "stacked") == 0 ? rb_plot_stacked(j, p, name, data, body)
                : strcmp(p->kind, "scatter") == 0 ? rb_plot_scatter(j, p, name, data, body)
@@ -124,12 +127,13 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   char title[512];
   snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", machine);
   rb_plot_quoted(script, title);
-  fprintf(script, "\ncd '%s'\nload '%s'\n", folder, style);
+  rb_plot_with(script, "\ncd ", folder, "\n");
+  rb_plot_with(script, "load ", style, "\n");
   int moving = strcmp(p->kind, "animation") == 0, many = moving || strcmp(p->kind, "trajectories") == 0;
-  if (moving) fprintf(script, "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s", p->file, text);
+  if (moving) fprintf(script, "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s", stem, text);
   for (int k = many ? 1 : 0; k < 2 && !moving; k++) /* thousands of points make a heavy SVG */
     fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s", k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
-            panels > 1 ? 1500 : 960, 560, p->file, k ? "png" : "svg", text);
+            panels > 1 ? 1500 : 960, 560, stem, k ? "png" : "svg", text);
   fclose(data), data = NULL;
   fclose(script), script = NULL;
   if (series) {
@@ -138,20 +142,20 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   } else {
     unlink(data_path);
   }
-  unlink(script_path); /* it holds this machine's paths; the data and the style stay */
 done:
   if (data) fclose(data);
   if (script) fclose(script);
   if (body) fclose(body);
+  if (script_path[0]) unlink(script_path); /* it holds this machine's paths; the data and the style stay */
   free(text);
   return st;
 }
 
-rb_status rb_plots_draw(const rb_judged *j, const char *folder, int *drawn) {
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int *drawn) {
   rb_status st = RB_OK;
   char absolute[4096];
   RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
-  for (unsigned i = 0; i < j->descriptor->plots_count; i++) RB_TRY(draw(j, &j->descriptor->plots[i], absolute, drawn));
+  for (unsigned i = 0; i < j->descriptor->plots_count; i++) RB_TRY(draw(j, &j->descriptor->plots[i], absolute, suffix, drawn));
 done:
   return st;
 }

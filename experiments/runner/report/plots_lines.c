@@ -104,7 +104,9 @@ static void common_key(const rb_descriptor *d, int panels, const curve *all, con
     fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, m % 12 + 1);
     rb_plot_quoted(script, d->methods[m].label);
     *separator = ", \\\n    ";
-    if (published) fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title \"%s, published\"", *separator, m % 12 + 1, d->methods[m].label);
+    if (!published) continue;
+    fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title ", *separator, m % 12 + 1);
+    rb_plot_with(script, "", d->methods[m].label, ".', published'");
   }
 }
 
@@ -114,11 +116,11 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
     fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block, m % 12 + 1);
     *separator = ", \\\n    ";
     if (panels > 1) fprintf(script, "notitle");
-    else fprintf(script, "title "), rb_plot_quoted(script, d->methods[m].label);
+    else rb_plot_with(script, "title ", d->methods[m].label, "");
     if (!panel[m].published) continue;
     fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path, panel[m].block, m % 12 + 1);
     if (panels > 1) fprintf(script, "notitle");
-    else fprintf(script, "title \"%s, published\"", d->methods[m].label);
+    else rb_plot_with(script, "title ", d->methods[m].label, ".', published'");
   }
 }
 
@@ -156,17 +158,15 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   if (!drawn) goto done;
   if (panels > 1) fprintf(script, "set multiplot layout 1,%d margins screen 0.06,0.83,0.13,0.86 spacing screen 0.035 title TITLE font ',13'\n", panels);
   else fprintf(script, "set title TITLE font ',13'\n");
-  fprintf(script, "set xlabel ");
-  rb_plot_quoted(script, p->x_label ? p->x_label : p->x);
-  fprintf(script, "\nset ylabel ");
-  rb_plot_quoted(script, p->y_label ? p->y_label : p->y);
-  fprintf(script, "\nset format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
+  rb_plot_with(script, "set xlabel ", p->x_label ? p->x_label : p->x, "\n");
+  rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
+  fprintf(script, "set format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
   if (panels == 1) fprintf(script, "set key outside right font ',10'\n");
   else fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
   if (panels > 1 || p->slope) common_range(p->log_y, e, script);
   for (int q = 0; q < panels; q++) {
     const char *separator = "plot";
-    if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    if (panel[q]) rb_plot_with(script, "set title ", p->panel, ".' = '."), rb_plot_with(script, "", panel[q], "\n");
     if (panels > 1 && q == 0) common_key(d, panels, all, &separator, script);
     if (q == 1) fprintf(script, "unset key\nunset ylabel\n");
     plot_panel(d, all + (size_t)q * d->methods_count, panels, data_path, &separator, script);

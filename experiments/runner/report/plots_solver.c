@@ -24,15 +24,18 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
   const int many = panels > 4; /* one key for all, at the right */
   fprintf(script, "set multiplot layout 1,%d%s title TITLE font ',13'\nset style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n", panels,
           many ? " margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045" : "");
-  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset ylabel '%s'\nset key %s font ',8' noenhanced\nset yrange [0:*]\n", p->y_label ? p->y_label : "time in s",
+  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset key %s font ',8' noenhanced\nset yrange [0:*]\n",
           many ? "at screen 0.995,0.82 right top vertical" : "top right");
+  rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : "time in s", "\n");
   for (int q = 0; q < panels; q++) {
     size_t i;
     json_t *c;
     int rows = 0;
     json_array_foreach(cases, i, c) {
       if (!is_valid(c) || !wanted(p, c) || (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0)) continue;
-      fprintf(data, "\"%s\"", rb_json_text(c, "method", ""));
+      fputc('"', data);
+      for (const char *s = rb_json_text(c, "method", ""); *s; s++) fputc(*s == '"' || *s == '\n' ? '\'' : *s, data);
+      fputc('"', data);
       for (unsigned k = 0; k < p->parts_count; k++) {
         double v = rb_json_metric(c, p->parts[k]);
         fprintf(data, " %.6g", v == v ? v : 0.0);
@@ -42,12 +45,14 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     }
     if (!rows) continue;
     fprintf(data, "\n\n");
-    if (panel[q]) fprintf(script, "set title '%s = %s'\n", p->panel, panel[q]);
+    if (panel[q]) rb_plot_with(script, "set title ", p->panel, ".' = '."), rb_plot_with(script, "", panel[q], "\n");
     if (many) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\n" : "");
     for (unsigned k = 0; k < p->parts_count; k++) {
       const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
-      if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title '%s' lc rgb COLOR1", data_path, drawn, name);
-      else fprintf(script, ", \\\n     '' index %d using %u title '%s' lc rgb COLOR%u", drawn, k + 2, name, k + 1);
+      if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title ", data_path, drawn);
+      else fprintf(script, ", \\\n     '' index %d using %u title ", drawn, k + 2);
+      rb_plot_quoted(script, name);
+      fprintf(script, " lc rgb COLOR%u", k + 1);
     }
     fprintf(script, "\n");
     drawn++;
@@ -105,8 +110,9 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
   const char *values[MARKERS], *and = "plot";
   const int markers = markers_of(j, p, values);
   int block = 0;
-  fprintf(script, "set title TITLE font ',13'\nset xlabel '%s'\nset ylabel '%s'\n%s%sset key outside right font ',9' noenhanced\n", p->x_label ? p->x_label : p->x,
-          p->y_label ? p->y_label : p->y, p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
+  rb_plot_with(script, "set title TITLE font ',13'\nset xlabel ", p->x_label ? p->x_label : p->x, "\n");
+  rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
+  fprintf(script, "%s%sset key outside right font ',9' noenhanced\n", p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
   for (unsigned m = 0; m < j->descriptor->methods_count; m++) {
     int named = 0, named_printed = 0;
     for (int k = 0; k < markers; k++) {
@@ -114,19 +120,22 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
       int ours, theirs;
       scatter_block(j, p, &j->descriptor->methods[m], values[k], data, &ours, &theirs);
       if (ours) {
-        fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title '%s'", and, data_path, block, filled[k], m % 12 + 1, named++ ? "" : label);
+        fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title ", and, data_path, block, filled[k], m % 12 + 1);
+        rb_plot_quoted(script, named++ ? "" : label);
         and = ", \\\n    ";
       }
       if (theirs) {
-        fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title '%s%s'", and, data_path, block, open_ones[k],
-                m < COLOURS ? "1.5" : "2.4", m % 12 + 1,
-                named_printed ? "" : label, named_printed ? "" : ", published");
+        fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title ", and, data_path, block, open_ones[k], m < COLOURS ? "1.5" : "2.4", m % 12 + 1);
+        rb_plot_with(script, "", named_printed ? "" : label, named_printed ? "" : ".', published'");
         and = ", \\\n    ", named_printed = 1;
       }
       block += ours || theirs;
     }
   }
-  for (int k = 0; k < markers && p->panel && block; k++) fprintf(script, "%sNaN with points pt %d ps 1.5 lc rgb '#808080' title '%s'", and, filled[k], values[k]);
+  for (int k = 0; k < markers && p->panel && block; k++) {
+    fprintf(script, "%sNaN with points pt %d ps 1.5 lc rgb '#808080' title ", and, filled[k]);
+    rb_plot_quoted(script, values[k]);
+  }
   fprintf(script, "\n");
   return block;
 }
@@ -141,7 +150,8 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
   json_array_foreach(cases, i, c) {
     panels = json_object_get(json_object_get(c, "details"), "panels");
     if (is_valid(c) && json_array_size(panels)) {
-      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n%s\" font ',13' noenhanced\n", json_array_size(panels) / 2, rb_json_text(c, "id", ""));
+      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n\".", json_array_size(panels) / 2);
+      rb_plot_with(script, "", rb_json_text(c, "id", ""), " font ',13' noenhanced\n");
       break;
     }
     panels = NULL;
@@ -157,9 +167,9 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     char title[128]; /* what it shows over which view it is */
     snprintf(title, sizeof title, "%s", rb_json_text(one, "title", ""));
     char *comma = strrchr(title, ',');
-    if (comma) *comma = '\0';
-    fprintf(script, "set title \"%s%s%s\" font ',10' noenhanced\nset xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n",
-            title, comma ? "\\n" : "", comma ? comma + 2 : "", w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
+    if (comma && comma[1] == ' ') memmove(comma, comma + 1, strlen(comma)), *comma = '\n';
+    rb_plot_with(script, "set title ", title, " font ',10' noenhanced\n");
+    fprintf(script, "set xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n", w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
     skip += (long)w * h * channels;
   }
   fprintf(script, "unset multiplot\n");

@@ -15,6 +15,15 @@ static const rb_method *method_of(const rb_descriptor *d, const char *label) {
 }
 static int same(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
+const char *rb_method_difference(const rb_descriptor *then, const rb_descriptor *now, const char *label) {
+  const rb_method *a = method_of(then, label), *b = method_of(now, label);
+  if (!a || !b) return "method";
+  if (!same(a->kind, b->kind)) return "kind";
+  if (!same(a->variant, b->variant)) return "variant";
+  if (!same(a->basis, b->basis)) return "basis";
+  return same(a->scheme, b->scheme) ? NULL : "scheme";
+}
+
 static int has_value(const rb_axis *axis, const char *value) {
   for (int p = 0; p < RB_PRESETS; p++) {
     const rb_strings v = rb_axis_values(axis, (rb_preset)p);
@@ -28,10 +37,9 @@ static int has_value(const rb_axis *axis, const char *value) {
 static rb_status same_measurement(const rb_descriptor *then, const rb_descriptor *now, const json_t *c, const char *origin) {
   rb_status st = RB_OK;
   const char *id = rb_json_text(c, "id", "?"), *label = rb_json_text(c, "method", "");
-  const rb_method *a = method_of(then, label), *b = method_of(now, label);
   const json_t *axes = json_object_get(c, "axes");
-  RB_CHECK(a && b && same(a->kind, b->kind) && same(a->variant, b->variant) && same(a->basis, b->basis) && same(a->scheme, b->scheme), RB_EINVAL,
-           "%s: case '%s' was measured by another method than today's descriptor names; run it again", origin, id);
+  const char *field = rb_method_difference(then, now, label);
+  RB_CHECK(!field, RB_EINVAL, "%s: case '%s' was measured by another %s than today's descriptor names; run it again", origin, id, field);
   RB_CHECK(json_object_size(axes) == now->axes_count, RB_EINVAL, "%s: case '%s' has other axes than today's descriptor; run it again", origin, id);
   for (unsigned k = 0; k < now->axes_count; k++) {
     const char *value = rb_json_text(axes, now->axes[k].name, NULL);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Skipped cases of one reason fold into a line; a table of CPU rows should not drown in absent GPUs. */
 static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
@@ -168,38 +169,56 @@ done:
 }
 
 /* Today's descriptor of the record's experiment into the record and its file. */
-static rb_status rejudge(json_t *record, const char *path) {
+static rb_status rejudge(json_t *record, const char *path, const char *folder) {
   rb_status st = RB_OK;
   enum { MOST = 4 };
   char name[300], found[MOST][4096], *text = NULL;
-  int count;
+  int count, lock = -1;
   const json_t *e = json_object_get(record, "experiment");
   if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return RB_OK; /* `--published` of a measured record writes those */
   snprintf(name, sizeof name, "%s/%s", rb_json_text(e, "paper", "?"), rb_json_text(e, "name", "?"));
   RB_TRY(rb_experiments_find(name, found, MOST, &count));
+  RB_TRY(rb_folder_lock(folder, &lock)); /* a run that ends meanwhile must not be written over */
   RB_TRY(rb_rejudge(record, path, found[0]));
   text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(rb_write_atomically(path, text, strlen(text)));
 done:
+  if (lock >= 0) close(lock);
   free(text);
   return st;
+}
+
+/* Beside the record of a larger preset a smaller one's tables and plots carry its name, "-quick"; else "". */
+static void suffix_of(const rb_judged *j, const char *folder, char out[32]) {
+  rb_preset mine;
+  char larger[4200];
+  out[0] = '\0';
+  if (rb_preset_parse(rb_json_text(j->record, "preset", ""), &mine) != RB_OK) {
+    rb_clear(); /* published values */
+    return;
+  }
+  for (int p = (int)mine + 1; p < RB_PRESETS; p++) {
+    snprintf(larger, sizeof larger, "%.4000s/%s.json", folder, rb_preset_name((rb_preset)p));
+    if (access(larger, F_OK) == 0) snprintf(out, 32, "-%s", rb_preset_name(mine));
+  }
 }
 
 static rb_status report_one(const char *path, const rb_report_options *o, rb_verdicts *s) {
   rb_status st = RB_OK;
   json_t *record = NULL;
   rb_judged j = {0};
-  char folder[4096], file[4200], *text = NULL;
+  char folder[4096], file[4200], suffix[32], *text = NULL;
   size_t length = 0;
   static const char *const extensions[] = {"txt", "md", "csv", "tex"};
-  RB_TRY(rb_record_load(path, &record));
-  if (o->rejudge) RB_TRY(rejudge(record, path));
-  RB_TRY(rb_judged_open(record, path, &j));
   RB_TRY(rb_path(folder, sizeof folder, "%s", path));
   char *slash = strrchr(folder, '/');
   if (slash) *slash = '\0';
   else RB_TRY(rb_path(folder, sizeof folder, "."));
+  RB_TRY(rb_record_load(path, &record));
+  if (o->rejudge) RB_TRY(rejudge(record, path, folder));
+  RB_TRY(rb_judged_open(record, path, &j));
+  suffix_of(&j, folder, suffix);
   if (o->published) {
     RB_TRY(write_published(record, &j, path, o->published));
   } else if (o->write) {
@@ -208,7 +227,7 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
     st = print_record(&j, o->format, memory, s);
     fclose(memory);
     RB_TRY(st);
-    snprintf(file, sizeof file, "%s/table.%s", folder, extensions[o->format]);
+    snprintf(file, sizeof file, "%s/table%s.%s", folder, suffix, extensions[o->format]);
     RB_TRY(rb_write_atomically(file, text, length));
     fprintf(stderr, "%s\n", file);
   } else {
@@ -216,7 +235,7 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
   }
   if (o->plots) {
     int drawn = 0;
-    RB_TRY(rb_plots_draw(&j, folder, &drawn));
+    RB_TRY(rb_plots_draw(&j, folder, suffix, &drawn));
     if (drawn) fprintf(stderr, "%d plots in %s\n", drawn, folder);
   }
 done:
@@ -226,11 +245,17 @@ done:
   return st;
 }
 
+/* A record that cannot be read is the caller's; a table or picture that cannot be made is this place's. */
+static int exit_code_of(rb_status st) { return st == RB_EIO || st == RB_EBUSY || st == RB_ENOMEM || st == RB_EUNSUPPORTED ? RB_EXIT_INCOMPLETE : RB_EXIT_USAGE; }
+
 int rb_report(const rb_report_options *o) {
-  enum { MOST = 512 };
-  static char paths[MOST][4096];
+  enum { MOST = 4096 };
+  char(*paths)[4096] = malloc(MOST * sizeof *paths);
   rb_verdicts s = {0};
-  int count = 0, bad = 0;
+  int count = 0, unreadable = 0, incomplete = 0;
+  const char *home;
+  char root[4200];
+  if (!paths) return RB_EXIT_INTERNAL;
   for (int i = 0; i < o->count; i++) {
     struct stat info;
     if (stat(o->records[i], &info) == 0 && S_ISDIR(info.st_mode))
@@ -238,24 +263,25 @@ int rb_report(const rb_report_options *o) {
     else if (count < MOST)
       snprintf(paths[count++], 4096, "%s", o->records[i]);
   }
-  if (o->count == 0) {
-    const char *home;
-    char root[4096];
-    if (rb_home(&home) == RB_OK) {
-      snprintf(root, sizeof root, "%s/results", home);
-      count = rb_records_list(root, paths, MOST);
-    }
+  if (o->count == 0 && rb_home(&home) == RB_OK) {
+    snprintf(root, sizeof root, "%s/results", home);
+    count = rb_records_list(root, paths, MOST);
   }
+  for (int i = 0; i < count; i++) {
+    const rb_status st = report_one(paths[i], o, &s);
+    if (st == RB_OK) continue;
+    fprintf(stderr, "regbench report: %s\n", rb_message());
+    rb_clear();
+    if (exit_code_of(st) == RB_EXIT_USAGE) unreadable = 1;
+    else incomplete = 1;
+  }
+  free(paths);
+  if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);
   if (count == 0) {
     fprintf(stderr, "regbench report: no records; 'regbench run' makes them, or name a record or a folder\n");
     return RB_EXIT_NOTHING;
   }
-  for (int i = 0; i < count; i++)
-    if (report_one(paths[i], o, &s) != RB_OK) {
-      fprintf(stderr, "regbench report: %s\n", rb_message());
-      rb_clear();
-      bad = 1;
-    }
-  if (bad) return RB_EXIT_USAGE;
+  if (unreadable) return RB_EXIT_USAGE;
+  if (incomplete || count == MOST) return RB_EXIT_INCOMPLETE;
   return s.invalid ? RB_EXIT_INVALID : s.differs || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
 }

@@ -15,11 +15,12 @@ typedef struct {
   const char *published; /* folder to write the published values into, as records of their own machine; or NULL */
 } rb_report_options;
 
-/* Exit code: 5 when a numeric cell differs or a claim fails, 0 otherwise. */
+/* Tables and plots beside a record are named table.EXT and PLOT.EXT; of a preset beside whose record one of a larger preset lies, table-PRESET.EXT and so on.
+ * Exit code: 2 when a record cannot be read, 8 when something could not be written or drawn, 3 when a case is invalid, 5 when a numeric cell differs or a claim fails, 0. */
 int rb_report(const rb_report_options *options);
 
-/* Draw all plots of the record into `folder`. RB_EUNSUPPORTED when gnuplot is absent. */
-rb_status rb_plots_draw(const rb_judged *j, const char *folder, int *drawn);
+/* Draw all plots of the record into `folder`, their names ending in `suffix`. RB_EUNSUPPORTED when gnuplot is absent. */
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int *drawn);
 
 /* Records below results/ (or `root`): paths sorted. */
 int rb_records_list(const char *root, char out[][4096], int most);

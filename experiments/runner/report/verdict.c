@@ -7,8 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A printed cell: a number that is read to its end, after '<' or '>' a bound. */
+static int is_printed_number(const char *s) {
+  char *end;
+  s += *s == '<' || *s == '>';
+  strtod(s, &end);
+  return end > s && *end == '\0';
+}
+
+/* Cells that will be judged must be numbers: read as 0 they would be close to small errors. */
+static rb_status check_cells(const rb_descriptor *d, const rb_csv *csv, const char *file) {
+  rb_status st = RB_OK;
+  for (unsigned k = 0; k < d->columns_count; k++) {
+    const int column = d->columns[k].class == RB_INFO ? -1 : rb_csv_column(csv, d->columns[k].name);
+    for (int r = 1; column >= 0 && r < csv->rows; r++) {
+      const char *cell = rb_csv_at(csv, r, column);
+      RB_CHECK(!cell[0] || is_printed_number(cell), RB_EFORMAT, "%s:%d: '%s' in column '%s' is no number; leave the cell empty, or write a bound as >VALUE or <VALUE", file,
+               rb_csv_line(csv, r), cell, d->columns[k].name);
+    }
+  }
+done:
+  return st;
+}
+
 rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text) {
   rb_status st = RB_OK;
+  json_t *as_record = NULL;
   char file[4300];
   rb_csv csv = {0};
   *text = NULL;
@@ -20,7 +44,11 @@ rb_status rb_published_read(const rb_descriptor *d, const char *path, char **tex
   for (unsigned k = 0; k < d->columns_count; k++)
     RB_CHECK(d->columns[k].class == RB_INFO || rb_csv_column(&csv, d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", file, d->columns[k].name,
              path);
+  RB_TRY(check_cells(d, &csv, file));
+  as_record = json_string(*text);
+  RB_CHECK(as_record, RB_EFORMAT, "%s is not UTF-8 text: a record could not hold it", file);
 done:
+  json_decref(as_record);
   rb_csv_free(&csv);
   if (st != RB_OK) {
     free(*text);
@@ -103,10 +131,11 @@ double rb_printed_unit(const char *s) {
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column) {
   const char *machine = "", *printed = rb_published_value(j, c, column->name, &machine);
   double mine = rb_json_metric(c, column->metric);
-  if (!printed || mine != mine || column->class == RB_INFO) return RB_NO_VERDICT;
+  if (!printed || column->class == RB_INFO) return RB_NO_VERDICT;
   if (strcmp(rb_json_text(j->record, "preset", ""), "published") == 0) return RB_NO_VERDICT; /* the printed values themselves */
+  if (mine != mine) return column->class == RB_NUMERIC && json_object_get(json_object_get(c, "metrics"), column->metric) ? RB_DIFFERS : RB_NO_VERDICT; /* NaN is a result */
   const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
-  if (column->class == RB_HARDWARE && strcmp(own, machine) != 0) return RB_NOT_COMPARABLE;
+  if (column->class == RB_HARDWARE) return strcmp(own, machine) == 0 ? RB_SAME_MACHINE : RB_NOT_COMPARABLE;
   char bound;
   const double value = rb_printed_number(printed, &bound);
   double allowed = rb_printed_unit(printed);
@@ -203,60 +232,103 @@ static double valid_metric(const json_t *c, const char *metric) {
   return strcmp(rb_json_text(c, "status", ""), "valid") == 0 ? rb_json_metric(c, metric) : NAN;
 }
 
-/* What is printed for a metric of the case, by the column that shows it; NaN: nothing. */
-static double printed_metric(const rb_judged *j, const json_t *c, const char *metric) {
-  const char *machine, *printed = NULL;
-  char bound;
-  for (unsigned k = 0; k < j->descriptor->columns_count && !printed; k++)
-    if (strcmp(j->descriptor->columns[k].metric, metric) == 0) printed = rb_published_value(j, c, j->descriptor->columns[k].name, &machine);
-  return printed ? rb_printed_number(printed, &bound) : NAN;
+/* What is printed for a metric of the case, by the column that shows it; NULL: nothing. *elsewhere: it is a time or rate of another machine. */
+static const char *printed_metric(const rb_judged *j, const json_t *c, const char *metric, const char **elsewhere) {
+  const char *machine = "", *own = rb_json_text(json_object_get(j->record, "machine"), "name", ""), *printed = NULL;
+  *elsewhere = NULL;
+  for (unsigned k = 0; k < j->descriptor->columns_count && !printed; k++) {
+    const rb_column *column = &j->descriptor->columns[k];
+    if (strcmp(column->metric, metric) != 0) continue;
+    printed = rb_published_value(j, c, column->name, &machine);
+    if (printed && column->class == RB_HARDWARE && strcmp(machine, own) != 0) *elsewhere = machine;
+  }
+  return printed;
 }
 
-rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
-  const json_t *cases = json_object_get(j->record, "cases");
-  size_t i, judged = 0, failed = 0, in = 0, stale = 0;
-  json_t *c;
+/* left RELATION factor * right. */
+static int relation_holds(const rb_claim *claim, double left, double right) {
+  return strcmp(claim->relation, "<=") == 0 ? left <= claim->factor * right : left >= claim->factor * right;
+}
+
+/* One case against what the claim holds it to. */
+typedef struct {
+  int in_scope, judged;
+  double left, right;
+  const json_t *other; /* the case on the right, or NULL */
+  char why[200];       /* it is not judged */
+} confrontation;
+
+/* Against what is printed for the case itself. */
+static void against_printed(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
+  const char *elsewhere, *printed = printed_metric(j, c, claim->metric, &elsewhere);
+  char bound = '\0';
+  out->in_scope = printed != NULL;
+  if (!printed) return;
+  out->right = rb_printed_number(printed, &bound);
+  out->judged = out->left == out->left && !elsewhere;
+  if (elsewhere) snprintf(out->why, sizeof out->why, "%.60s: what is printed is of %.100s", claim->left, elsewhere);
+  if (!bound || !out->judged) return;
+  /* beyond a bound lies any value: ">2200" decides 2100 <= right and 2100 >= right, and nothing about 2300 */
+  const int decided = bound == '>' ? out->left <= claim->factor * out->right : out->left >= claim->factor * out->right;
+  out->judged = decided;
+  if (!decided) snprintf(out->why, sizeof out->why, "%.60s: printed is only the bound %.40s", claim->left, printed);
+}
+
+static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
   char *end;
+  *out = (confrontation){.left = valid_metric(c, claim->metric), .right = strtod(claim->right, &end), .in_scope = 1};
+  if (strcmp(claim->right, "published") == 0) {
+    against_printed(j, claim, c, out);
+  } else {
+    if (*end) out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")), out->right = valid_metric(out->other, claim->metric);
+    out->judged = out->left == out->left && out->right == out->right;
+  }
+  if (out->judged || out->why[0]) return;
+  const json_t *lacking = out->left != out->left ? c : out->other;
+  const char *reason = rb_json_text(lacking, "reason", "");
+  snprintf(out->why, sizeof out->why, "%.60s: %.130s", rb_json_text(lacking, "method", claim->right), reason[0] ? reason : "not measured");
+}
+
+static int is_invalid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "invalid") == 0; }
+
+rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
   const json_t *worst_case = NULL;
-  double number = strtod(claim->right, &end), worst = NAN;
-  const int is_number = *end == '\0', is_printed = strcmp(claim->right, "published") == 0;
+  const int below = strcmp(claim->relation, "<=") == 0;
+  size_t i, judged = 0, failed = 0, in = 0, stale = 0, invalid = 0;
+  json_t *c;
+  double worst = NAN;
   snprintf(reason, size, "no case of '%s' in scope", claim->left);
-  json_array_foreach(cases, i, c) {
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
+    confrontation at;
     if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
-    const json_t *other = is_number || is_printed ? NULL : rb_judged_case(j, claim->right, json_object_get(c, "axes"));
-    const double left = valid_metric(c, claim->metric);
-    const double right = is_number ? number : is_printed ? printed_metric(j, c, claim->metric) : valid_metric(other, claim->metric);
-    if (is_printed && right != right) continue; /* this case is not printed */
-    in++;
-    if (left != left || right != right) {
-      if (!judged) {
-        const json_t *lacking = left != left ? c : other;
-        const char *why = rb_json_text(lacking, "reason", "");
-        snprintf(reason, size, "%.60s: %.140s", rb_json_text(lacking, "method", claim->right), why[0] ? why : "not measured");
-      }
-      continue;
+    confront(j, claim, c, &at);
+    in += (size_t)at.in_scope;
+    if (at.in_scope && !at.judged) {
+      const int wrong = is_invalid(c) || is_invalid(at.other);
+      if (wrong ? !invalid : !judged && !invalid) snprintf(reason, size, "%.250s", at.why);
+      invalid += (size_t)wrong;
     }
-    const int below = strcmp(claim->relation, "<=") == 0;
-    const double ratio = left / right;
+    if (!at.in_scope || !at.judged) continue;
+    const double ratio = at.left / at.right;
     judged++;
-    failed += !(below ? left <= claim->factor * right : left >= claim->factor * right);
-    stale += rb_case_stale(c) || (other && rb_case_stale(other));
+    failed += !relation_holds(claim, at.left, at.right);
+    stale += rb_case_stale(c) || (at.other && rb_case_stale(at.other));
     if (!worst_case || (below ? ratio > worst : ratio < worst)) worst_case = c, worst = ratio;
   }
   if (failed && judged == 1) snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
   else if (failed)
     snprintf(reason, size, "%zu of %zu cases, worst %.120s: ratio %.3g, wanted %s %.3g", failed, judged, rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
-  else if (judged) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g", judged, in, worst);
-  if (stale) { /* the code is not the one that was measured */
+  else if (judged && !invalid) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g", judged, in, worst);
+  if (stale && (failed || !invalid)) { /* the code is not the one that was measured */
     const size_t used = strlen(reason);
     snprintf(reason + used, size - used, "; %zu of %zu STALE", stale, judged);
   }
-  if (!judged) return RB_NOT_JUDGED;
-  return failed ? RB_FAILS : RB_HOLDS;
+  if (failed) return RB_FAILS;
+  return judged && !invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */
 }
 
 const char *rb_cell_verdict_name(rb_cell_verdict v) {
-  static const char *const names[] = {"", "REPRODUCED", "DIFFERS", "NOT COMPARABLE"};
+  static const char *const names[] = {"", "REPRODUCED", "DIFFERS", "NOT COMPARABLE", "same machine"};
   return names[v];
 }
 const char *rb_claim_verdict_name(rb_claim_verdict v) {

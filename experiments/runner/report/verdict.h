@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE } rb_cell_verdict;
+typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE, RB_SAME_MACHINE } rb_cell_verdict;
 typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
 
 /* The text of the published CSV beside the descriptor at `path`, checked against its columns; NULL when it names none. malloc'ed. */
@@ -34,9 +34,11 @@ json_t *rb_judged_printed(const rb_judged *j, const char *method);
 double rb_printed_number(const char *printed, char *bound);
 /* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
 double rb_printed_unit(const char *printed);
-/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS; hardware columns of another machine: NOT COMPARABLE. */
+/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS. Hardware columns are not judged: NOT COMPARABLE beside another
+ * machine's, SAME MACHINE beside this one's own (another program's, say). */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
-/* reason: the worst case, why it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
+/* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case in scope was invalid. Against printed times and rates only
+ * this machine's are judged. reason: the worst case, why it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
 
 const char *rb_cell_verdict_name(rb_cell_verdict v);

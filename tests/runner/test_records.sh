@@ -1,0 +1,121 @@
+#!/bin/bash
+# Records: what a later run may not take from an earlier one, what a comparison may not overlook, what a record from elsewhere may not do.
+# usage: test_records.sh PATH_TO_REGBENCH
+# shellcheck source=tests/runner/expect.sh
+. "$(dirname "$0")/expect.sh"
+results=$experiments/../results
+
+# ---- a run and the record that is there ------------------------------------------------------------------
+small=(run brunn2020/table4 --backend cpu --where size=32 --out out)
+expect 0 "3 valid" "$bin" "${small[@]}"
+record=$(ls out/*/brunn2020/table4/quick.json)
+folder=$(dirname "$record")
+cp "$record" first.json
+# what is skipped or interrupted before its first case ends does not replace what was measured
+cat >skipped.yaml <<'YAML'
+schema: 1
+paper: brunn2020
+name: table4
+title: t
+source: s
+cache: cold
+methods:
+  - {label: A, kind: interp, variant: cpu/omp, basis: linear}
+axes:
+  - {name: size, quick: ["8"]}
+columns:
+  - {name: e, metric: error_rms, title: e, class: numeric}
+YAML
+expect 9 "too small for cold caches" "$bin" run skipped.yaml --out out
+expect 9 "kept is .*quick.json" "$bin" run skipped.yaml --out out
+ok "a run that measures nothing leaves the record as it was" cmp -s "$record" first.json
+expect 9 "none of its cases is asked for" "$bin" run brunn2020/table7-cpu --backend cuda --out out
+ok "and makes none" test -z "$(find out -path '*table7-cpu*')"
+expect 2 "needs AXIS=VALUE" "$bin" run brunn2020/table4 --where "" --out out
+# a narrower run sets the wider record aside
+expect 0 "held more; it is .*quick.json.before" "$bin" run brunn2020/table4 --backend cpu --where size=32,method=CPU-LAG --out out
+ok "the wider record is beside it" cmp -s "$record.before" first.json
+# cases of another host or build are not kept
+expect 0 "3 valid" "$bin" "${small[@]}"
+expect 0 "3 cases of the journal are .*another host" env OMP_NUM_THREADS=1 "$bin" "${small[@]}" --resume
+expect 0 "3/3 kept" env OMP_NUM_THREADS=1 "$bin" "${small[@]}" --resume
+expect 0 "3/3 kept" "$bin" "${small[@]}" --resume # those of its own first run
+(flock -x 9 && sleep 3) 9>"$folder/.lock" &
+sleep 0.5
+expect 8 "another regbench run" "$bin" report "$record" --rejudge
+wait
+
+# ---- tables and plots of two presets ---------------------------------------------------------------------
+expect 0 "quick/table.txt|table4/table.txt" "$bin" report "$record" --write
+sed 's/"preset": "quick"/"preset": "paper"/' "$record" >"$folder/paper.json"
+expect 0 "table4/table-quick.txt" "$bin" report "$folder" --write
+ok "the larger preset's table has the plain name" grep -q "preset paper" "$folder/table.txt"
+ok "the smaller one's its own" grep -q "preset quick" "$folder/table-quick.txt"
+rm "$folder/paper.json"
+
+# ---- compare ---------------------------------------------------------------------------------------------
+cp "$record" a.json
+edit() { perl -0pi -e "$1" "$2"; }
+cp a.json invalid.json
+edit 's/("id": "CPU-LAG.*?"status": )"valid"(.*?"reason": )""(.*?)"metrics": \{.*?\n   \},/$1"invalid"$2"error is 1, limit 0.1"$3"metrics": {},/s' invalid.json
+expect 3 "CPU-LAG.*LOST: invalid: error is 1" "$bin" compare a.json invalid.json --delta 9
+expect 3 "1 LOST in B, 1 of them invalid" "$bin" compare a.json invalid.json --delta 9
+expect 0 "2 compared" "$bin" compare invalid.json a.json --delta 9 # what only B has is no loss
+cp a.json fewer.json
+edit 's/"id": "CPU-LAG /"id": "CPU-LAG at another /' fewer.json
+expect 8 "CPU-LAG.*LOST: not in B" "$bin" compare a.json fewer.json --delta 9
+sed -E 's/(label: CPU-LAG[^}]*basis: )lagrange/\1linear/' a.json >basis.json
+expect 0 "CPU-LAG.*not comparable: basis differs" "$bin" compare a.json basis.json --delta 9
+# a time of one sample has no interval: 6 % are not confirmed, 100 % are
+once=$results/nvidia-h200/shooting2018/table1/paper.json
+times() { perl -0pe 's/(("median"|"low"|"high"): |"time": \{\s*"value": )([0-9.e-]+)/$1.($3*'"$1"')/ge' "$once"; }
+times 1.06 >six.json
+times 2 >double.json
+expect 0 "\]\* +AMBIGUOUS" "$bin" compare "$once" six.json
+expect 0 "fewer than 6 samples" "$bin" compare "$once" six.json
+expect 4 "2\.000 \[1\.[0-9]+, 2\.[0-9]+\]\* +SLOWER" "$bin" compare "$once" double.json
+
+# ---- published values ------------------------------------------------------------------------------------
+mkdir -p published
+sed "s#^published: .*#published: published/t.csv#" "$experiments/brunn2020/table4.yaml" >printed.yaml
+sed 's/2.2e-3/n\/a/' "$experiments/brunn2020/published/table4.csv" >published/t.csv
+expect 2 "t.csv:[0-9]+: 'n/a' in column 'error' is no number" "$bin" describe printed.yaml
+{ printf '# M\374ller\n'; cat "$experiments/brunn2020/published/table4.csv"; } >published/t.csv
+expect 2 "t.csv is not UTF-8" "$bin" describe printed.yaml
+sed 's/$/\r/' "$experiments/brunn2020/published/table4.csv" >published/t.csv # as some editors end lines
+expect 0 "Table 4" "$bin" describe printed.yaml
+
+# ---- a record from elsewhere -----------------------------------------------------------------------------
+if command -v gnuplot >/dev/null; then
+  mkdir theirs
+  sed -E 's/"name": "NVIDIA H200"/"name": "x`touch PWNED`'"'"'\\" y"/; s/GPU-TXTSPL/it'"'"'s `touch PWNED`/g; s/y_label: \\"/y_label: \\"a '"'"' `touch PWNED` /g' \
+    "$results/nvidia-h200/brunn2020/table4/paper.json" >theirs/paper.json
+  expect 5 "plots in" "$bin" report theirs --plots
+  ok "names in a record are drawn, not run" test -s theirs/error.png -a ! -e PWNED -a ! -e theirs/PWNED
+  mkdir without
+  for tool in sh cut sed; do ln -sf "$(command -v $tool)" without/; done
+  expect 8 "gnuplot is not installed" env PATH="$work/without" "$bin" report theirs --plots
+  ok "no script of this machine's paths remains" test -z "$(find theirs -name '*.gp')"
+fi
+sed 's#file: error#file: ../error#' "$results/nvidia-h200/brunn2020/table4/paper.json" >up.json
+expect 2 "plot '../error' names files" "$bin" report up.json --plots
+
+# ---- data sets of which a part is here -------------------------------------------------------------------
+mkdir -p home/datasets home/experiments source/toy
+{
+  printf 'name: toy\ntitle: t\nsource: s\nlicence: l\ncitation: c\nimage: a.nii.gz\nfiles:\n'
+  for f in a b c; do echo "$f" >source/toy/$f.nii.gz; echo "  - {name: $f.nii.gz, sha256: $(sha256sum <source/toy/$f.nii.gz | cut -d' ' -f1)}"; done
+} >home/datasets/toy.yaml
+rm source/toy/a.nii.gz
+toy() { env REGBENCH_HOME="$work/home" REGBENCH_DATA="$work/toys" "$bin" "$@"; }
+expect 0 "toy: 2 of 3 files imported" toy data import toy source/toy
+expect 0 "toy \(2 of 3 files\)" toy data list
+expect 0 "toy +verified, 2 of 3 files are here" toy data verify
+echo spoiled >toys/toy/c.nii.gz
+expect 3 "c.nii.gz has another sha256" toy data verify
+if [ "$(id -u)" != 0 ]; then
+  chmod a-w toys/toy && expect 8 "cannot write" toy data import toy source/toy
+  chmod u+w toys/toy
+fi
+
+finish
