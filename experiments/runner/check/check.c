@@ -149,7 +149,10 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   if (recordable && !o->record && c->golden) {
     if (o->seal) rb_golden_seal(c, c->golden);
     rb_golden_compare(c);
-    if (st != RB_OK) snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output");
+    char commit[32];
+    const int other = rb_golden_of_other_code(c, commit);
+    if (st != RB_OK)
+      snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output%s%s%s", other ? ", recorded at " : "", other ? commit : "", other ? ": the family's code has changed since" : "");
   }
   printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
          c->failed - before_fail, note[0] ? "   " : "", note);

@@ -1,6 +1,8 @@
-/* Recorded GPU outputs: files under tests/golden, one a variant, "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and
- * "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them or none was made yet. */
+/* Recorded GPU outputs: files under tests/golden, one a variant: a line "# recorded at COMMIT by code HASH on GPU", "case NAME COUNT LIMIT" lines followed by COUNT
+ * hexadecimal floats, and "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them or none was made yet. */
 #include "experiments/runner/check/check.h"
+#include "experiments/runner/record.h"
+#include "kernels/cuda/device_info.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,6 +28,26 @@ static void golden_path(const rb_checker *c, const char *folder, char path[PATH]
   snprintf(path, PATH, "%s/%s_%s.txt", folder, c->family->name, variant);
 }
 
+static const char made_by[] = "# recorded at %31s by code %31s on";
+
+/* A recording after its first line; NULL where there is none. */
+static FILE *open_recording(const char *path) {
+  char line[1024];
+  FILE *f = fopen(path, "r");
+  const long start = f && fgets(line, sizeof line, f) && line[0] == '#' ? ftell(f) : 0;
+  if (f) fseek(f, start, SEEK_SET);
+  return f;
+}
+
+int rb_golden_of_other_code(const rb_checker *c, char commit[32]) {
+  char path[PATH], hash[32] = "";
+  golden_path(c, c->golden, path);
+  FILE *f = fopen(path, "r");
+  const int told = f && fscanf(f, made_by, commit, hash) == 2;
+  if (f) fclose(f);
+  return told && strcmp(hash, rb_source_hash(c->family->name, RB_CUDA)) != 0;
+}
+
 /* Whether the recording says that it has no such case. */
 static int lacks(FILE *f, const char *name) {
   char line[1024], other[NAME];
@@ -44,7 +66,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
   }
   char path[PATH], read_name[NAME];
   golden_path(c, c->golden, path);
-  FILE *f = fopen(path, "r");
+  FILE *f = open_recording(path);
   long long count;
   int found = 0;
   while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
@@ -80,7 +102,7 @@ static int golden_count(const rb_checker *c) {
   char path[PATH], word[128];
   int count = 0;
   golden_path(c, c->golden, path);
-  FILE *f = fopen(path, "r");
+  FILE *f = open_recording(path);
   if (!f) return -1;
   while (fscanf(f, "%127s", word) == 1) count += strcmp(word, "case") == 0;
   fclose(f);
@@ -122,6 +144,9 @@ void rb_golden_record(rb_checker *c, const char *folder) {
     cannot(c, "write", path);
     return;
   }
+  rb_device_info gpu = {0};
+  fprintf(c->record, "# recorded at %s%s by code %s on %s\n", rb_build_commit(), rb_build_dirty() ? "+changes" : "", rb_source_hash(c->family->name, RB_CUDA),
+          rb_device_info_read(&gpu) ? gpu.name : "?");
   c->golden_cases(c);
   const int whole = !ferror(c->record);
   if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);
