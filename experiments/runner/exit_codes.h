@@ -6,7 +6,7 @@ enum {
   RB_EXIT_OK = 0,
   RB_EXIT_INTERNAL = 1,       /* a failure inside the program: no file, no memory for itself, I/O */
   RB_EXIT_USAGE = 2,          /* command line or descriptor */
-  RB_EXIT_INVALID = 3,        /* a case failed verification */
+  RB_EXIT_INVALID = 3,        /* a verification failed: of a case, in a check, of a checksum */
   RB_EXIT_REGRESSION = 4,     /* compare: a slow-down beyond --delta is confirmed */
   RB_EXIT_DIFFERS = 5,        /* a published value or a claim fails */
   RB_EXIT_NOT_CONVERGED = 6,  /* register: a solve ended without convergence; the best iterate is written */
