@@ -11,8 +11,9 @@ static const char compare_help[] =
     "A and B are records of the same experiment; B may be 'published', the paper's values as a machine of its own.\n\n"
     "  --delta D    what counts as the same: ratio within 1/(1+D) .. 1+D (default 0.05)\n"
     "  --format text|md|csv|latex\n\n"
-    "A case that A timed and B did not is LOST. A time of fewer than 6 samples, whose 95 % interval is not known, is taken for 10 % to either side.\n\n"
-    "exit codes: 0 fine, 2 usage, 3 a case of B is invalid, 4 B is slower beyond delta in some case, 7 not comparable, 8 cases are lost in B, 9 nothing in common\n";
+    "A case that A timed and B did not is LOST. Where a time has fewer than 6 samples, and so no 95 % interval,\n"
+    "10 % of the ratio to either side are assumed: with the default delta a slow-down of 17 % is confirmed, a smaller one AMBIGUOUS.\n\n"
+    "exit codes: 0 fine, 2 usage, 3 a case that A timed is invalid in B, 4 B is slower beyond delta in some case,\n7 not comparable, 8 cases are lost in B, 9 nothing in common\n";
 
 int rb_cmd_compare(int argc, char **argv) {
   const char *path[2] = {NULL, NULL}, *value;

@@ -90,10 +90,10 @@ static void doctor_gpu(void) {
     return;
   }
   (s.ecc == 0 ? note : good)("ECC", "%s", s.ecc == 1 ? "on" : s.ecc == 0 ? "off; say so when publishing, or 'nvidia-smi -e 1' and restart" : "not readable");
-  if (isnan(s.other_processes) && isnan(s.utilization))
-    note("busy GPU", "this driver does not tell whether others use the GPU");
-  else if (s.other_processes > 0 || s.utilization > 5)
+  if (s.other_processes > 0 || s.utilization > 5)
     bad("busy GPU", "%.0f other processes, %.0f %% busy: end them, times are not to be trusted", s.other_processes, s.utilization);
+  else if (isnan(s.other_processes) || isnan(s.utilization))
+    note("busy GPU", "this driver does not tell whether others use the GPU");
   else
     good("busy GPU", "no other compute process, %.0f %% busy", s.utilization);
   good("clocks", "SM %.0f of %.0f MHz, memory %.0f of %.0f MHz, %.0f W of %.0f, %.0f C", s.sm_clock, s.most_sm_clock, s.memory_clock, s.most_memory_clock, s.power,

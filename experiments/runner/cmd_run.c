@@ -15,7 +15,7 @@ static const char run_help[] =
     "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
     "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside as\n"
     "                                 PRESET.journal.before); cases of another build or host are measured again\n\n"
-    "A record that holds more than the new one is set aside as PRESET.json.before.\n\n"
+    "A record that holds more than the new one is set aside as PRESET.json.before (.before.2 ...).\n\n"
     "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
 
 /* "size=64,points=smooth" -> filters that point into the (modified) text. */

@@ -40,6 +40,7 @@ static int is_value(const char *value, const char *words, const char **nearest) 
   }
   for (int i = 0; i < count; i++) found |= fnmatch(list[i], value, 0) == 0;
   *nearest = rb_nearest(value, list, count);
+  if (*nearest && strpbrk(*nearest, "?*")) *nearest = NULL; /* a pattern is no name */
   return found;
 }
 

@@ -209,15 +209,15 @@ static int measured_at(const char *path, int *complete) {
   return n;
 }
 
-/* What would be lost by writing over it is renamed, unless what was set aside before is worth more. */
+/* What would be lost by writing over it gets the first free name of PRESET.json.before, PRESET.json.before.2 ... */
 static rb_status set_aside(const rb_record_place *p, const json_t *record) {
   rb_status st = RB_OK;
-  char before[4220];
-  int whole, whole_before;
+  char before[4240];
+  int whole;
   const int there = measured_at(p->path, &whole);
   if (there <= measured_in(record) && !(whole && json_is_false(json_object_get(record, "complete")))) return RB_OK;
   snprintf(before, sizeof before, "%s.before", p->path);
-  if (measured_at(before, &whole_before) > there) return RB_OK;
+  for (int k = 2; access(before, F_OK) == 0; k++) snprintf(before, sizeof before, "%s.before.%d", p->path, k);
   RB_CHECK(rename(p->path, before) == 0, RB_EIO, "cannot set %s aside: %s", p->path, strerror(errno));
   fprintf(stderr, "regbench run: %s held more; it is %s now\n", p->path, before);
 done:

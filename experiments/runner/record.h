@@ -30,7 +30,7 @@ rb_status rb_journal_read(const rb_record_place *place, const json_t *header, js
 /* Keep the pictures of the first valid case that has any, which is the one that plots of kind panels draw: each set takes a MB. */
 void rb_record_drop_undrawn(json_t *record);
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. An older one that holds more measured cases, or a whole
- * one where this is not complete, is set aside as <preset>.json.before, with a line on stderr; a record without a measured case does not replace one that has
+ * one where this is not complete, is set aside as <preset>.json.before (.before.2 and so on), with a line on stderr; a record without a measured case does not replace one that has
  * some: *written tells. */
 rb_status rb_record_write(const rb_record_place *place, const json_t *record, int *written);
 void rb_record_close(rb_record_place *place);

@@ -115,7 +115,9 @@ expect 7 "experiment differs" "$bin" compare "$record" "$(ls out/*/brunn2020/sec
 expect 2 "no published values" "$bin" compare "$record" published # CPU rows at 32^3: the paper prints none
 expect 2 "not a positive number" "$bin" compare "$record" "$record" --delta x
 sed 's/"id": "/"id": "other /' "$record" >others.json
-expect 9 "0 compared" "$bin" compare "$record" others.json
+expect 8 "0 compared.*3 LOST" "$bin" compare "$record" others.json
+sed 's/"time": {/"then": {/' "$record" >timeless.json
+expect 9 "0 compared" "$bin" compare timeless.json others.json
 expect 2 "two records" "$bin" compare "$record"
 # every time ten times longer: a regression, exit 4
 sed -E 's/"(median|low|high)": ([0-9.e-]+)/"\1": 9\2/; s/("value": )([0-9.e-]+,)/\19\2/' "$record" >slow.json

@@ -85,12 +85,16 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numeric, tolerance: 0.5}\n", "a tolerance needs a reason");
   refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, methods: [C]}\n", "plot 'f': no method 'C'");
   refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, published: err}\n", "no column 'err'");
+  refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, panel: points, slope: 2}\n", "without panels");
+  refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: info, tolerance: 0.5, reason: r}\n", "only numeric columns");
+  refused(HEAD "methods:\n  - {label: A, kind: advection, variant: cpu/omp, basis: linear}\naxes:\n  - {name: data, quick: [na2]}\n" COLUMNS, "kind advection: phantom colin27 na??");
 }
 
 /* What a record brings along must not lead out of its folder. */
 static void names_are_file_names(void **s) {
   (void)s;
   rejected(HEAD METHODS AXES COLUMNS "plots:\n  - {file: ../../up, kind: lines, title: t, x: size, y: error_rms}\n", RB_EFORMAT, "x.yaml:16: plot '../../up' names files");
+  rejected(HEAD METHODS AXES COLUMNS "published: ../x.csv\n", RB_EFORMAT, "x.yaml:15: published '../x.csv'");
   rejected("schema: 1\npaper: ../p\nname: n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:2: paper '../p'");
   rejected("schema: 1\npaper: p\nname: .n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:3: name '.n'");
 }

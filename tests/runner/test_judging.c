@@ -115,15 +115,19 @@ static void bounds(void **s) {
   json_decref(r);
 }
 
-/* The verdict of "A's metric RELATION factor times what is printed", by text. */
-static rb_claim_verdict against_printed(json_t *r, const char *csv, const char *metric, const char *relation, char *why, size_t size) {
+/* The verdict of "A's metric at 128 RELATION factor times what is printed". */
+static rb_claim_verdict against_printed_times(json_t *r, const char *csv, const char *metric, const char *relation, double factor, char *why, size_t size) {
   rb_judged j;
   json_object_set_new(r, "published", json_string(csv));
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
-  rb_claim claim = {.id = "c", .text = "x", .metric = (char *)metric, .left = "A", .right = "published", .relation = (char *)relation, .factor = 1, .where = "size=128"};
+  rb_claim claim = {.id = "c", .text = "x", .metric = (char *)metric, .left = "A", .right = "published", .relation = (char *)relation, .factor = factor, .where = "size=128"};
   const rb_claim_verdict v = rb_judge_claim(&j, &claim, why, size);
   rb_judged_close(&j);
   return v;
+}
+
+static rb_claim_verdict against_printed(json_t *r, const char *csv, const char *metric, const char *relation, char *why, size_t size) {
+  return against_printed_times(r, csv, metric, relation, 1, why, size);
 }
 
 /* A's error at 128 is 8e-4, its time 1e-3 s, on the machine "Here". */
@@ -142,6 +146,15 @@ static void claims_about_printed_values(void **s) {
   below = "machine,size,method,error,t\nOld GPU,128,A,<7e-4,\n";
   assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_HOLDS);
   assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_FAILS);
+  above = "machine,size,method,error,t\nOld GPU,128,A,>8e-4,\n"; /* more than 8e-4 is not 8e-4 */
+  assert_int_equal(against_printed(r, above, "error_rms", ">=", why, sizeof why), RB_FAILS);
+  assert_int_equal(against_printed(r, above, "error_rms", "<=", why, sizeof why), RB_HOLDS);
+  below = "machine,size,method,error,t\nOld GPU,128,A,<8e-4,\n";
+  assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_FAILS);
+  assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_HOLDS);
+  /* a factor goes with the bound: 8e-4 is at most half of what is above 1.7e-3, and nobody knows for what is above 1.5e-3 */
+  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.7e-3,\n", "error_rms", "<=", 0.5, why, sizeof why), RB_HOLDS);
+  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.5e-3,\n", "error_rms", "<=", 0.5, why, sizeof why), RB_NOT_JUDGED);
   /* a time is held to this machine's alone */
   assert_int_equal(against_printed(r, "machine,size,method,error,t\nOld GPU,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_NOT_JUDGED);
   assert_non_null(strstr(why, "Old GPU"));
@@ -166,6 +179,12 @@ static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
   json_object_set_new(wrong, "status", json_string("skipped")); /* not run: the others speak */
   assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
   assert_non_null(strstr(why, "1 of 2 cases"));
+  json_object_set_new(wrong, "status", json_string("valid"));
+  json_object_set_new(json_array_get(json_object_get(r, "cases"), 2), "status", json_string("invalid")); /* A at 128, on the left */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
+  claim.factor = 0.1; /* what fails fails, and tells of the invalid one */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_FAILS);
+  assert_non_null(strstr(why, "; 1 invalid"));
   rb_judged_close(&j);
   json_decref(r);
 }

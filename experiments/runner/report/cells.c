@@ -20,7 +20,8 @@ static void metric_text(const json_t *c, const char *metric, char *out, size_t s
     return;
   }
   const json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
-  rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
+  if (m && json_is_null(json_object_get(m, "value"))) snprintf(out, size, "not finite");
+  else rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
 /* A value of this machine beside a printed one: times and rates as how many times faster, with how the roof is used; others as a share.

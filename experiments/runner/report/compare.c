@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer than six samples have no 95 % interval of their median; then this part of it to either side is taken for one. */
+/* Fewer than six samples have no 95 % interval of their median; then this part of the ratio to either side is taken for one. */
 enum { LEAST_SAMPLES = 6 };
 static const double assumed_spread = 0.1;
 
@@ -51,7 +51,7 @@ static void interval_of(const json_t *c, const char *metric, double *low, double
   *high = bound == '>' ? INFINITY : bound ? value : value + off;
 }
 
-/* Median and its interval, of a printed time what its text leaves open. Whether the interval is assumed. */
+/* Median and its interval, of a printed time what its text leaves open. Whether there are too few samples for one. */
 static int times_of(const json_t *c, double t[3]) {
   const json_t *timing = json_object_get(c, "timing");
   t[0] = rb_json_metric(c, "time");
@@ -59,10 +59,7 @@ static int times_of(const json_t *c, double t[3]) {
   if (!timing) return 0;
   t[1] = json_number_value(json_object_get(timing, "low"));
   t[2] = json_number_value(json_object_get(timing, "high"));
-  if (json_array_size(json_object_get(timing, "samples")) >= LEAST_SAMPLES) return 0;
-  t[1] = fmin(t[1], (1 - assumed_spread) * t[0]);
-  t[2] = fmax(t[2], (1 + assumed_spread) * t[0]);
-  return 1;
+  return json_array_size(json_object_get(timing, "samples")) < LEAST_SAMPLES;
 }
 
 /* What `machine` is printed with for a case, by metric. */
@@ -150,6 +147,12 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
   rb_table_set(t, 4, "%s", verdict);
 }
 
+/* B's interval, so wide that the ratio's is at least as wide as is assumed. */
+static void assume_spread(double tb[3]) {
+  tb[1] = fmin(tb[1], (1 - assumed_spread) * tb[0]);
+  tb[2] = fmax(tb[2], (1 + assumed_spread) * tb[0]);
+}
+
 /* A case that A timed and B did not: to drop it would let a kernel that went wrong pass. */
 static void lost_case(const json_t *c, const json_t *other, const double ta[3], rb_table *t, comparison *sum) {
   const double none[3] = {NAN, NAN, NAN};
@@ -171,15 +174,18 @@ static int by_bandwidth(const json_t *c, const json_t *other, const double ta[3]
   return 1;
 }
 
+static int is_printed(const json_t *record) { return strcmp(rb_json_text(record, "preset", ""), "published") == 0; }
+
 /* One case of A beside B's of the same id. */
 static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, rb_table *t, comparison *sum) {
   const char *id = rb_json_text(c, "id", "");
   const json_t *other = case_of(b->record, id);
-  const int printed = strcmp(rb_json_text(b->record, "preset", ""), "published") == 0;
+  const int printed = is_printed(a->record) || is_printed(b->record); /* what a paper has not, or nobody can run here, is no loss */
   double ta[3], tb[3] = {NAN, NAN, NAN}, ratio[3] = {NAN, NAN, NAN};
+  const int there = other && strcmp(rb_json_text(other, "status", ""), "valid") == 0;
   int assumed = times_of(c, ta);
-  if (other) assumed |= times_of(other, tb);
-  if (tb[0] != tb[0] && !(other && by_bandwidth(c, other, ta, tb))) {
+  if (there) assumed |= times_of(other, tb);
+  if (tb[0] != tb[0] && !(there && by_bandwidth(c, other, ta, tb))) {
     if (ta[0] == ta[0] && !printed) lost_case(c, other, ta, t, sum);
     return;
   }
@@ -194,6 +200,7 @@ static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b
     row(t, id, ta, tb, ratio, 0, text);
     return;
   }
+  if (assumed) assume_spread(tb);
   const rb_compare_verdict v = rb_compare_times(ta, tb, sum->delta, ratio);
   sum->verdicts[v]++;
   sum->assumed += assumed;
@@ -246,7 +253,7 @@ done:
 
 static void print_sum(const comparison *s) {
   if (s->assumed)
-    printf("* fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% to either side of such a time are assumed\n", LEAST_SAMPLES, 100 * assumed_spread);
+    printf("* a time of fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% of the ratio to either side are assumed\n", LEAST_SAMPLES, 100 * assumed_spread);
   printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable", s->compared, s->verdicts[RB_FASTER], s->verdicts[RB_SLOWER], s->verdicts[RB_SAME],
          s->verdicts[RB_AMBIGUOUS], s->incomparable + s->verdicts[RB_INCOMPARABLE]);
   if (s->wrong + s->lost) printf("; %d LOST in B, %d of them invalid", s->wrong + s->lost, s->wrong);
@@ -255,7 +262,7 @@ static void print_sum(const comparison *s) {
 
 static int exit_code_of(const comparison *s) {
   if (s->wrong) return RB_EXIT_INVALID;
-  if (s->compared == 0) return RB_EXIT_NOTHING;
+  if (s->compared == 0) return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_NOTHING;
   if (s->verdicts[RB_SLOWER]) return RB_EXIT_REGRESSION;
   if (s->incomparable + s->verdicts[RB_INCOMPARABLE] == s->compared) return RB_EXIT_NOT_COMPARABLE;
   return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_OK;

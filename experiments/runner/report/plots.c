@@ -20,6 +20,16 @@ void rb_plot_quoted(FILE *f, const char *s) {
   }
   fputc('\'', f);
 }
+/* What gnuplot's enhanced text would take for markup ("@ 2.50GHz"), escaped. Titles of plots want theirs (256^3). */
+static void without_markup(const char *s, char *out, size_t size) {
+  size_t n = 0;
+  for (; *s && n + 2 < size; s++) {
+    if (strchr("@&~_^{}", *s)) out[n++] = '\\';
+    out[n++] = *s;
+  }
+  out[n] = '\0';
+}
+
 void rb_plot_with(FILE *f, const char *before, const char *text, const char *after) {
   fputs(before, f);
   rb_plot_quoted(f, text);
@@ -92,7 +102,7 @@ static rb_status gnuplot(const char *script) {
   }
   waitpid(child, &code, 0);
   if (WIFEXITED(code) && WEXITSTATUS(code) == 127) return RB_FAIL(RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
-  return WIFEXITED(code) && WEXITSTATUS(code) == 0 ? RB_OK : RB_FAIL(RB_EIO, "gnuplot failed on %s", script);
+  return WIFEXITED(code) && WEXITSTATUS(code) == 0 ? RB_OK : RB_FAIL(RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3, script);
 }
 
 static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int *drawn) {
@@ -125,7 +135,10 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   int panels = p->panel && strcmp(p->kind, "scatter") != 0 ? 3 : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3 : 1;
   fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
   char title[512];
-  snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", machine);
+  char plain[256];
+  if (strcmp(p->kind, "panels") == 0) snprintf(plain, sizeof plain, "%.250s", machine); /* its title is set without markup */
+  else without_markup(machine, plain, sizeof plain);
+  snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", plain);
   rb_plot_quoted(script, title);
   rb_plot_with(script, "\ncd ", folder, "\n");
   rb_plot_with(script, "load ", style, "\n");

@@ -9,7 +9,7 @@
 /* Values of the plot's panel axis among cases that have `metric`; panel[0] NULL when there is no such axis. */
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]);
 
-/* A gnuplot string that means what it says: records come from elsewhere, and gnuplot runs what stands in backquotes within double quotes. */
+/* A gnuplot string: records come from elsewhere, and gnuplot runs what stands in backquotes within double quotes. */
 void rb_plot_quoted(FILE *f, const char *s);
 /* The same after a word and before another: `before`'text'`after`. */
 void rb_plot_with(FILE *f, const char *before, const char *text, const char *after);

@@ -58,7 +58,7 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
     if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
-    if (y != y) continue;
+    if (y != y || x_of(p, c) != x_of(p, c)) continue;
     fprintf(f, "%.9g %.9g ", x_of(p, c), y);
     extend(e, y), extend(e, theirs);
     if (theirs == theirs) {

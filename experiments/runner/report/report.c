@@ -169,22 +169,20 @@ done:
 }
 
 /* Today's descriptor of the record's experiment into the record and its file. */
-static rb_status rejudge(json_t *record, const char *path, const char *folder) {
+static rb_status rejudge(json_t *record, const char *path) {
   rb_status st = RB_OK;
   enum { MOST = 4 };
   char name[300], found[MOST][4096], *text = NULL;
-  int count, lock = -1;
+  int count;
   const json_t *e = json_object_get(record, "experiment");
   if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return RB_OK; /* `--published` of a measured record writes those */
   snprintf(name, sizeof name, "%s/%s", rb_json_text(e, "paper", "?"), rb_json_text(e, "name", "?"));
   RB_TRY(rb_experiments_find(name, found, MOST, &count));
-  RB_TRY(rb_folder_lock(folder, &lock)); /* a run that ends meanwhile must not be written over */
   RB_TRY(rb_rejudge(record, path, found[0]));
   text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(rb_write_atomically(path, text, strlen(text)));
 done:
-  if (lock >= 0) close(lock);
   free(text);
   return st;
 }
@@ -209,14 +207,16 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
   json_t *record = NULL;
   rb_judged j = {0};
   char folder[4096], file[4200], suffix[32], *text = NULL;
+  int lock = -1;
   size_t length = 0;
   static const char *const extensions[] = {"txt", "md", "csv", "tex"};
   RB_TRY(rb_path(folder, sizeof folder, "%s", path));
   char *slash = strrchr(folder, '/');
   if (slash) *slash = '\0';
   else RB_TRY(rb_path(folder, sizeof folder, "."));
+  if (o->rejudge) RB_TRY(rb_folder_lock(folder, &lock)); /* a run that ends meanwhile must not be written over */
   RB_TRY(rb_record_load(path, &record));
-  if (o->rejudge) RB_TRY(rejudge(record, path, folder));
+  if (o->rejudge) RB_TRY(rejudge(record, path));
   RB_TRY(rb_judged_open(record, path, &j));
   suffix_of(&j, folder, suffix);
   if (o->published) {
@@ -239,6 +239,7 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
     if (drawn) fprintf(stderr, "%d plots in %s\n", drawn, folder);
   }
 done:
+  if (lock >= 0) close(lock);
   free(text);
   rb_judged_close(&j);
   json_decref(record);

@@ -252,7 +252,7 @@ static int relation_holds(const rb_claim *claim, double left, double right) {
 
 /* One case against what the claim holds it to. */
 typedef struct {
-  int in_scope, judged;
+  int in_scope, judged, holds;
   double left, right;
   const json_t *other; /* the case on the right, or NULL */
   char why[200];       /* it is not judged */
@@ -266,11 +266,13 @@ static void against_printed(const rb_judged *j, const rb_claim *claim, const jso
   if (!printed) return;
   out->right = rb_printed_number(printed, &bound);
   out->judged = out->left == out->left && !elsewhere;
+  out->holds = relation_holds(claim, out->left, out->right);
   if (elsewhere) snprintf(out->why, sizeof out->why, "%.60s: what is printed is of %.100s", claim->left, elsewhere);
   if (!bound || !out->judged) return;
-  /* beyond a bound lies any value: ">2200" decides 2100 <= right and 2100 >= right, and nothing about 2300 */
+  /* beyond a bound lies any value, not the bound itself: ">2200" makes 2200 <= right true, 2200 >= right false, and decides nothing about 2300 */
   const int decided = bound == '>' ? out->left <= claim->factor * out->right : out->left >= claim->factor * out->right;
   out->judged = decided;
+  out->holds = (bound == '>') == (strcmp(claim->relation, "<=") == 0);
   if (!decided) snprintf(out->why, sizeof out->why, "%.60s: printed is only the bound %.40s", claim->left, printed);
 }
 
@@ -282,6 +284,7 @@ static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c,
   } else {
     if (*end) out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")), out->right = valid_metric(out->other, claim->metric);
     out->judged = out->left == out->left && out->right == out->right;
+    out->holds = relation_holds(claim, out->left, out->right);
   }
   if (out->judged || out->why[0]) return;
   const json_t *lacking = out->left != out->left ? c : out->other;
@@ -311,7 +314,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
     if (!at.in_scope || !at.judged) continue;
     const double ratio = at.left / at.right;
     judged++;
-    failed += !relation_holds(claim, at.left, at.right);
+    failed += !at.holds;
     stale += rb_case_stale(c) || (at.other && rb_case_stale(at.other));
     if (!worst_case || (below ? ratio > worst : ratio < worst)) worst_case = c, worst = ratio;
   }
@@ -322,6 +325,10 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
   if (stale && (failed || !invalid)) { /* the code is not the one that was measured */
     const size_t used = strlen(reason);
     snprintf(reason + used, size - used, "; %zu of %zu STALE", stale, judged);
+  }
+  if (failed && invalid) {
+    const size_t used = strlen(reason);
+    snprintf(reason + used, size - used, "; %zu invalid", invalid);
   }
   if (failed) return RB_FAILS;
   return judged && !invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */
