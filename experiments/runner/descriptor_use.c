@@ -11,11 +11,8 @@ static rb_status use_of_numerics(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->methods_count; i++) {
     const rb_method *m = &d->methods[i];
-    const int needs = strcmp(m->kind, "advection") == 0 || strcmp(m->kind, "prefilter") == 0, interp = needs || strncmp(m->kind, "interp", 6) == 0;
-    const int derivative = strcmp(m->kind, "gradient") == 0 || strcmp(m->kind, "divergence") == 0 || strcmp(m->kind, "partial-x3") == 0;
-    CHECK_AT(m->basis || !needs, "label:", m->label, "method '%s' needs a basis: linear, lagrange, bspline, bspline15", m->label);
-    CHECK_AT(!m->basis || interp, "label:", m->label, "method '%s': kind %s reads no basis", m->label, m->kind);
-    CHECK_AT(!m->scheme || derivative, "label:", m->label, "method '%s': kind %s reads no scheme", m->label, m->kind);
+    CHECK_AT(!m->basis || reads_basis(m->kind), "label:", m->label, "method '%s': kind %s reads no basis", m->label, m->kind);
+    CHECK_AT(!m->scheme || reads_scheme(m->kind), "label:", m->label, "method '%s': kind %s reads no scheme", m->label, m->kind);
   }
 done:
   return st;

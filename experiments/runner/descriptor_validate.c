@@ -28,8 +28,6 @@ static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, c
   rb_interp_basis basis;
   rb_prefilter prefilter;
   rb_scheme scheme;
-  const int interp = strcmp(m->kind, "interp") == 0 || strcmp(m->kind, "interp-eval") == 0;
-  const int derivative = strcmp(m->kind, "gradient") == 0 || strcmp(m->kind, "divergence") == 0 || strcmp(m->kind, "partial-x3") == 0;
   const char *near;
   if (m->basis && rb_interp_basis_parse(m->basis, &basis, &prefilter) != RB_OK) {
     rb_clear();
@@ -41,8 +39,8 @@ static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, c
     near = rb_nearest(m->scheme, schemes, sizeof schemes / sizeof *schemes);
     CHECK_AT(0, "scheme:", m->scheme, "method '%s': unknown scheme '%s'; %s%s", m->label, m->scheme, near ? "nearest is " : "fd2, fd8, spectral", near ? near : "");
   }
-  CHECK_AT(m->basis || !interp, "label:", m->label, "method '%s' needs a basis: linear, lagrange, bspline, bspline15", m->label);
-  CHECK_AT(m->scheme || !derivative, "label:", m->label, "method '%s' needs a scheme: fd2, fd8, spectral", m->label);
+  CHECK_AT(m->basis || !reads_basis(m->kind), "label:", m->label, "method '%s' needs a basis: linear, lagrange, bspline, bspline15", m->label);
+  CHECK_AT(m->scheme || !reads_scheme(m->kind), "label:", m->label, "method '%s' needs a scheme: fd2, fd8, spectral", m->label);
 done:
   return st;
 }

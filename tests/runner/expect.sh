@@ -50,6 +50,27 @@ interrupted() {
   code=$?
   ok "$what exits 130: $code" test $code = 130
 }
+# limited KiB COMMAND...: a limit on the size of files stands for a full disk
+limited() {
+  (trap '' XFSZ && ulimit -f "$1" && shift && exec "$@")
+}
+# descriptor PAPER NAME SIZE CACHE: of one method at one size
+descriptor() {
+  cat <<YAML
+schema: 1
+paper: $1
+name: $2
+title: t
+source: s
+cache: $4
+methods:
+  - {label: A, kind: interp, variant: cpu/omp, basis: linear}
+axes:
+  - {name: size, quick: ["$3"]}
+columns:
+  - {name: e, metric: error_rms, title: e, class: numeric}
+YAML
+}
 # told at the end; the exit code of the test
 finish() {
   echo "$passed passed, $failed failed"

@@ -135,20 +135,7 @@ ok "so does one for which a phantom could stand in" grep -q '"reason": "data set
 ok "the record holds the skip and its reason" grep -q '"reason": "data set nirep is absent' out-absent/*/brunn2020/real-images/quick.json
 
 # too large: predicted before anything is allocated, with the bytes
-cat >huge.yaml <<'YAML'
-schema: 1
-paper: test
-name: huge
-title: t
-source: s
-cache: warm
-methods:
-  - {label: A, kind: interp, variant: cpu/omp, basis: linear}
-axes:
-  - {name: size, quick: ["8000"]}
-columns:
-  - {name: e, metric: error_rms, title: e, class: numeric}
-YAML
+descriptor test huge 8000 warm >huge.yaml
 expect 9 "needs [0-9]{12,} bytes" "$bin" run huge.yaml --out out-huge
 
 # two runs into one folder: the second is told so
@@ -166,10 +153,7 @@ expect 0 "1/1 valid" "$bin" "${long[@]}" --where size=64,method=CPU-LAG
 expect 0 "1 of the preset's [0-9]+ cases: the others were not asked for" "$bin" report out-stop
 ok "an interrupted run's journal is not lost to the next one" grep -q CPU-SPL "$(find out-stop -name 'paper.journal.before')"
 
-# disk full: nothing half-written remains, what was measured stays in the journal's folder. A limit on the size of files stands for the disk.
-limited() { # KiB COMMAND...
-  (trap '' XFSZ && ulimit -f "$1" && shift && exec "$@")
-}
+# disk full: nothing half-written remains, what was measured stays in the journal's folder
 expect 8 "cannot write" limited 4 "$bin" run brunn2020/figure2 --backend cpu --out small
 ok "no half-written record" test -z "$(find small -name '*.json' -o -name '*.partial')"
 expect 8 "cannot write" limited 4 "$bin" check field --variant cpu/omp --junit junit.xml

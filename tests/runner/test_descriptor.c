@@ -2,6 +2,9 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/cases.h"
+#include "experiments/runner/inputs.h"
+#include "experiments/runner/pairs.h"
+#include "solvers/demons/demons.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +41,7 @@ static void errors_are_told(void **s) {
   rejected("schema: one\npaper: p\n", RB_EFORMAT, "x.yaml:1: key 'schema': Invalid INT value: 'one'");
   rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: liner}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': unknown basis 'liner'; nearest is linear");
   rejected(HEAD "methods:\n  - {label: A, kind: interp, variant: cpu/omp}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A' needs a basis");
+  rejected(HEAD "methods:\n  - {label: A, kind: advection, variant: cpu/omp}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A' needs a basis");
   rejected(HEAD "methods:\n  - {label: A, kind: gradient, variant: cpu/omp, scheme: fd9}\n" AXES COLUMNS, RB_EFORMAT, "x.yaml:8: method 'A': unknown scheme 'fd9'");
   rejected(HEAD METHODS "axes:\n  - {name: size, quick: [\"999999x9\"]}\n" COLUMNS, RB_EFORMAT, "x.yaml:11: axis size: '999999x9'");
   rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: time, title: e, class: info, relative_to: C}\n", RB_EFORMAT, "x.yaml:14: column 'e': no method 'C'");
@@ -73,7 +77,6 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\"]}\n  - {name: data, quick: [phantm]}\n" COLUMNS, "x.yaml:12: axis data: 'phantm' is no value of kind interp: nearest is phantom");
   refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\"]}\n  - {name: points, quick: [perturbedd]}\n" COLUMNS, "nearest is perturbed");
   refused(HEAD "methods:\n  - {label: A, kind: partial-x3, variant: cpu/omp, scheme: fd8}\naxes:\n  - {name: omega, quick: [high]}\n" COLUMNS, "axis omega: 'high' is no value of kind partial-x3: number");
-  refused(HEAD "methods:\n  - {label: A, kind: advection, variant: cpu/omp}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "x.yaml:8: method 'A' needs a basis");
   refused(HEAD "methods:\n  - {label: A, kind: copy, variant: cpu/copy, basis: linear}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "kind copy reads no basis");
   refused(HEAD "methods:\n  - {label: A, kind: copy, variant: cpu/copy, scheme: fd8}\n" "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "kind copy reads no scheme");
   snprintf(text, sizeof text, "%s%svalues: [\"8\"]}\n", HEAD METHODS AXES COLUMNS, claim);
@@ -88,6 +91,28 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, panel: points, slope: 2}\n", "without panels");
   refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: info, tolerance: 0.5, reason: r}\n", "only numeric columns");
   refused(HEAD "methods:\n  - {label: A, kind: advection, variant: cpu/omp, basis: linear}\naxes:\n  - {name: data, quick: [na2]}\n" COLUMNS, "kind advection: phantom colin27 na??");
+}
+
+/* The words that descriptors may hold are those that the workloads' own parsers take. */
+static void words_are_what_parsers_take(void **s) {
+  (void)s;
+  static const struct {
+    const char *kind, *axis;
+    int words;
+  } axes[] = {{"interp", "points", 4}, {"registration", "resample", 2}, {"demons", "update", 3}};
+  static float x[3 * 8];
+  rb_resampling how;
+  rb_demons_update update;
+  for (int i = 0; i < 3; i++) {
+    char words[256];
+    int count = 0;
+    snprintf(words, sizeof words, "%s", rb_workload_values(axes[i].kind, axes[i].axis));
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), count++)
+      assert_int_equal(i == 0 ? rb_input_points(word, rb_grid_make(2, 2, 2), x) : i == 1 ? rb_resampling_parse(word, &how) : rb_demons_update_parse(word, &update), RB_OK);
+    assert_int_equal(count, axes[i].words);
+  }
+  assert_null(rb_workload_values("copy", "data"));
+  assert_string_equal(rb_workload_values("partial-x3", "omega"), "number");
 }
 
 /* What a record brings along must not lead out of its folder. */
@@ -176,7 +201,7 @@ static void sizes_are_checked(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told), cmocka_unit_test(nothing_is_ignored), cmocka_unit_test(names_are_file_names),   cmocka_unit_test(a_missing_file_is_told),
+      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told), cmocka_unit_test(nothing_is_ignored), cmocka_unit_test(names_are_file_names), cmocka_unit_test(words_are_what_parsers_take),   cmocka_unit_test(a_missing_file_is_told),
       cmocka_unit_test(cases_expand),       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(a_phantom_stands_in),
   };

@@ -294,44 +294,53 @@ static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c,
 
 static int is_invalid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "invalid") == 0; }
 
+/* What a claim's cases have come to. */
+typedef struct {
+  size_t in_scope, judged, failed, stale, invalid;
+  const json_t *worst_case;
+  double worst;  /* its left / right */
+  char why[200]; /* a case is not judged; an invalid one before any other */
+} tally;
+
+static void add_case(const rb_judged *j, const rb_claim *claim, const json_t *c, tally *t) {
+  confrontation at;
+  confront(j, claim, c, &at);
+  if (!at.in_scope) return;
+  t->in_scope++;
+  if (!at.judged) {
+    const int invalid = is_invalid(c) || is_invalid(at.other);
+    if (!t->why[0] || (invalid && !t->invalid)) memcpy(t->why, at.why, sizeof t->why);
+    t->invalid += (size_t)invalid;
+    return;
+  }
+  const double ratio = at.left / at.right;
+  t->judged++;
+  t->failed += !at.holds;
+  t->stale += rb_case_stale(c) || (at.other && rb_case_stale(at.other));
+  if (!t->worst_case || (strcmp(claim->relation, "<=") == 0 ? ratio > t->worst : ratio < t->worst)) t->worst_case = c, t->worst = ratio;
+}
+
+static void tell(const rb_claim *claim, const tally *t, char *reason, size_t size) {
+  const char *worst = rb_json_text(t->worst_case, "id", "");
+  char failed[48] = "", stale[48] = "", invalid[32] = "";
+  if (t->judged > 1) snprintf(failed, sizeof failed, "%zu of %zu cases, worst ", t->failed, t->judged);
+  if (t->stale) snprintf(stale, sizeof stale, "; %zu of %zu STALE", t->stale, t->judged); /* the code is not the one that was measured */
+  if (t->invalid) snprintf(invalid, sizeof invalid, "; %zu invalid", t->invalid);
+  if (t->failed) snprintf(reason, size, "%s%.120s: ratio %.3g, wanted %s %.3g%s%s", failed, worst, t->worst, claim->relation, claim->factor, stale, invalid);
+  else if (t->judged && !t->invalid) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g%s", t->judged, t->in_scope, t->worst, stale);
+  else if (t->in_scope) snprintf(reason, size, "%s", t->why);
+  else snprintf(reason, size, "no case of '%s' in scope", claim->left);
+}
+
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
-  const json_t *worst_case = NULL;
-  const int below = strcmp(claim->relation, "<=") == 0;
-  size_t i, judged = 0, failed = 0, in = 0, stale = 0, invalid = 0;
+  tally t = {0};
+  size_t i;
   json_t *c;
-  double worst = NAN;
-  snprintf(reason, size, "no case of '%s' in scope", claim->left);
-  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
-    confrontation at;
-    if (strcmp(rb_json_text(c, "method", ""), claim->left) != 0 || !in_scope(claim, c)) continue;
-    confront(j, claim, c, &at);
-    in += (size_t)at.in_scope;
-    if (at.in_scope && !at.judged) {
-      const int wrong = is_invalid(c) || is_invalid(at.other);
-      if (wrong ? !invalid : !judged && !invalid) snprintf(reason, size, "%.250s", at.why);
-      invalid += (size_t)wrong;
-    }
-    if (!at.in_scope || !at.judged) continue;
-    const double ratio = at.left / at.right;
-    judged++;
-    failed += !at.holds;
-    stale += rb_case_stale(c) || (at.other && rb_case_stale(at.other));
-    if (!worst_case || (below ? ratio > worst : ratio < worst)) worst_case = c, worst = ratio;
-  }
-  if (failed && judged == 1) snprintf(reason, size, "%.120s: ratio %.3g, wanted %s %.3g", rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
-  else if (failed)
-    snprintf(reason, size, "%zu of %zu cases, worst %.120s: ratio %.3g, wanted %s %.3g", failed, judged, rb_json_text(worst_case, "id", ""), worst, claim->relation, claim->factor);
-  else if (judged && !invalid) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g", judged, in, worst);
-  if (stale && (failed || !invalid)) { /* the code is not the one that was measured */
-    const size_t used = strlen(reason);
-    snprintf(reason + used, size - used, "; %zu of %zu STALE", stale, judged);
-  }
-  if (failed && invalid) {
-    const size_t used = strlen(reason);
-    snprintf(reason + used, size - used, "; %zu invalid", invalid);
-  }
-  if (failed) return RB_FAILS;
-  return judged && !invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */
+  json_array_foreach(json_object_get(j->record, "cases"), i, c)
+    if (strcmp(rb_json_text(c, "method", ""), claim->left) == 0 && in_scope(claim, c)) add_case(j, claim, c, &t);
+  tell(claim, &t, reason, size);
+  if (t.failed) return RB_FAILS;
+  return t.judged && !t.invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */
 }
 
 const char *rb_cell_verdict_name(rb_cell_verdict v) {
