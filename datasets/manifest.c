@@ -1,5 +1,7 @@
 #include "datasets/manifest.h"
 
+#include "datasets/input_file.h"
+
 #include "kernels/base/registry.h"
 
 #include <cyaml/cyaml.h>
@@ -152,7 +154,8 @@ int rb_data_present(const char *value) {
 }
 
 rb_status rb_sha256_file(const char *path, char out[65]) {
-  if (access(path, R_OK) != 0) return RB_FAIL(RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  const rb_status st = rb_input_file(path);
+  if (st != RB_OK) return st;
   return SHA256File(path, out) ? RB_OK : RB_FAIL(RB_EIO, "cannot read %s", path);
 }
 

@@ -1,6 +1,8 @@
 #include "datasets/volume.h"
 
 #include "datasets/gzip_write.h"
+#include "datasets/input_file.h"
+#include "datasets/nifti_header.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -17,19 +20,40 @@ static rb_status damaged(const char *path, const char *why) {
   return RB_FAIL(RB_EFORMAT, "%s: damaged gzip (%s); fetch the file again", path, why[0] ? why : "it ends early");
 }
 
-/* Read a plain or gzip file to its end: only there does zlib compare the checksum. Closes it. */
-static rb_status read_to_end(const char *path, gzFile f) {
-  char block[1 << 16], reason[128];
-  int got, code = Z_OK;
-  while ((got = gzread(f, block, sizeof block)) > 0) {
-  }
+/* What zlib says of a file that has been read to its end; `got`: what the last read returned. Closes it. */
+static rb_status ended_well(const char *path, gzFile f, int got) {
+  char reason[128];
+  int code = Z_OK;
   snprintf(reason, sizeof reason, "%s", gzerror(f, &code));
   const int closed = gzclose(f);
   return got >= 0 && (code == Z_OK || code == Z_STREAM_END) && closed == Z_OK ? RB_OK : damaged(path, reason);
 }
+/* Read a plain or gzip file to its end: only there does zlib compare the checksum. Closes it. Some programs pad a file; a file that goes on for long is not what its header says. */
+static rb_status read_to_end(const char *path, gzFile f) {
+  enum { PADDING = 1 << 20 };
+  char block[1 << 16];
+  int got, behind = 0;
+  while ((got = gzread(f, block, sizeof block)) > 0 && (behind += got) <= PADDING) {
+  }
+  if (got > 0) {
+    gzclose(f);
+    return RB_FAIL(RB_EINVAL, "%s holds more than its header announces: over %d bytes behind the last voxel", path, PADDING);
+  }
+  return ended_well(path, f, got);
+}
+/* Whether a file that cannot be understood is a gzip that was damaged. */
 static rb_status check_gzip(const char *path) {
+  char block[1 << 16];
+  int got;
   gzFile f = gzopen(path, "rb");
-  return f ? read_to_end(path, f) : RB_FAIL(RB_EIO, "cannot open %s: %s", path, strerror(errno));
+  if (!f) return RB_FAIL(RB_EIO, "cannot open %s: %s", path, strerror(errno));
+  if (gzdirect(f)) { /* no gzip: nothing that a checksum could tell */
+    gzclose(f);
+    return RB_OK;
+  }
+  while ((got = gzread(f, block, sizeof block)) > 0) {
+  }
+  return ended_well(path, f, got);
 }
 
 static rb_status check_header(const char *path, const nifti_image *h) {
@@ -38,20 +62,6 @@ static rb_status check_header(const char *path, const nifti_image *h) {
   RB_CHECK(h->ndim >= 3 && h->nt <= 1 && h->nu <= 1 && h->nv <= 1 && h->nw <= 1, RB_EFORMAT,
            "%s: %d dimensions (%dx%dx%dx%d); a 3D image is needed, so extract one volume first", path, h->ndim, h->nx, h->ny, h->nz, h->nt);
 done:
-  return st;
-}
-
-/* The library turns a zero spacing into 1 mm; the file's own header knows. */
-static rb_status check_spacing(const char *path) {
-  rb_status st = RB_OK;
-  int swapped = 0;
-  nifti_1_header *raw = nifti_read_header(path, &swapped, 0);
-  RB_CHECK(raw, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
-  for (int a = 1; a <= 3; a++)
-    RB_CHECK(raw->dim[a] <= 1 || (raw->pixdim[a] != 0 && isfinite(raw->pixdim[a])), RB_EFORMAT,
-             "%s: voxel spacing %g mm along axis %d; mend the header's pixdim", path, (double)raw->pixdim[a], a);
-done:
-  free(raw);
   return st;
 }
 
@@ -74,8 +84,13 @@ static rb_status load_voxels(const char *path, nifti_image *h) {
   rb_status st = RB_OK;
   size_t bytes = h->nvox * (size_t)h->nbyper, got = 0;
   int n;
-  gzFile f = gzopen(h->iname, "rb");
+  struct stat info;
+  gzFile f = NULL;
+  RB_TRY(rb_input_file(h->iname));
+  f = gzopen(h->iname, "rb");
   RB_CHECK(f, RB_EIO, "cannot open %s: %s", h->iname, strerror(errno));
+  RB_CHECK(!gzdirect(f) || (stat(h->iname, &info) == 0 && (size_t)info.st_size >= (size_t)h->iname_offset + bytes), RB_EFORMAT,
+           "%s is truncated: its header announces %zu bytes of voxels; fetch the file again", path, bytes);
   h->data = malloc(bytes);
   RB_CHECK(h->data, RB_ENOMEM, "host memory: %zu bytes for %s", bytes, path);
   gzbuffer(f, 1 << 18);
@@ -87,7 +102,7 @@ static rb_status load_voxels(const char *path, nifti_image *h) {
     RB_TRY(read_to_end(path, rest));
   }
   RB_CHECK(got == bytes, RB_EFORMAT, "%s is truncated: %zu of %zu bytes of voxels; fetch the file again", path, got, bytes);
-  if (h->swapsize > 1 && h->byteorder != nifti_short_order()) nifti_swap_Nbytes((int)(bytes / (size_t)h->swapsize), h->swapsize, h->data);
+  if (h->swapsize > 1 && h->byteorder != nifti_short_order()) nifti_swap_Nbytes(bytes / (size_t)h->swapsize, h->swapsize, h->data);
 done:
   if (f) gzclose(f);
   return st;
@@ -130,10 +145,8 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   nifti_image *h = NULL;
   memset(out, 0, sizeof *out);
   nifti_set_debug_level(0);
-  RB_CHECK(access(path, F_OK) == 0, RB_ENOTFOUND, "no file %s", path);
-  RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
-  RB_CHECK(is_nifti_file(path) > 0, RB_EFORMAT, "%s is not a NIfTI file (.nii, .nii.gz)", path);
-  RB_TRY(check_spacing(path));
+  RB_TRY(rb_input_file(path));
+  RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
   RB_TRY(check_header(path, h));
@@ -230,7 +243,8 @@ rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid
   const int64_t n = rb_grid_points(g);
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
-  RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  RB_TRY(rb_input_file(path));
+  RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] && (int64_t)h->nvox == 3 * n, RB_EFORMAT,
            "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
@@ -278,8 +292,11 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
   const char *path[2] = {a, b};
   nifti_set_debug_level(0);
   for (int i = 0; i < 2; i++) {
-    if (is_nifti_file(path[i]) > 0) h[i] = nifti_image_read(path[i], 0);
-    if (!h[i]) goto done; /* rb_volume_read tells */
+    if (rb_input_file(path[i]) == RB_OK && rb_nifti_header_check(path[i]) == RB_OK) h[i] = nifti_image_read(path[i], 0);
+    if (!h[i]) {
+      rb_clear(); /* rb_volume_read tells */
+      goto done;
+    }
   }
   const int known = (h[0]->sform_code > 0 || h[0]->qform_code > 0) && (h[1]->sform_code > 0 || h[1]->qform_code > 0);
   const mat44 m[2] = {affine(h[0]), affine(h[1])};

@@ -1,15 +1,28 @@
 #!/bin/sh
 # Write a C header with the sha256 of the sources behind each family's CPU and CUDA code, so that a record can say
-# which code produced it and a rendered table can mark cells whose code has changed since.
+# which code produced it and a rendered table can mark cells whose code has changed since. Comments, blanks and line breaks
+# do not count. results/same_code.csv lists hashes that stand for the same code (scripts/same_code).
 # usage: source_hashes.sh PROJECT_FOLDER OUTPUT_HEADER
 set -eu
 cd "$1"
 out=$2.new
-hash() { # of the contents and names of the files that exist among the arguments, but those in $unused
-  for f in "$@"; do
-    case " $unused " in *" $f "*) continue ;; esac
-    [ -f "$f" ] && sha256sum "$f"
-  done | LC_ALL=C sort -k2 | sha256sum | cut -c1-16
+words=$2.words
+rm -rf "$words" # one file a source, without blanks
+mkdir -p "$words"
+# one run of the preprocessor takes the comments out of all files; its line marks tell where each begins
+sources=$(find kernels cpu_ref solvers datasets experiments/runner -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort)
+# shellcheck disable=SC2086
+${CC:-cc} -x c -fpreprocessed -dD -E $sources 2>/dev/null | awk -v to="$words" '
+  /^# [0-9]+ "/ { name = $3; gsub(/"/, "", name); gsub(/\//, "%", name); if (name != last) { if (last) close(to "/" last); last = name }; next }
+  { gsub(/[ \t\r\f]/, ""); printf "%s", $0 >> (to "/" name) }'
+(cd "$words" && sha256sum -- *) | sed 's/%/\//g' >"$words.sums"
+: >"$words.files" # "FAMILY BACKEND FILE": what each hash is of
+hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exist among the arguments, but those in $unused
+  label="$1 $2"
+  shift 2
+  printf '%s\n' "$@" | awk -v unused=" $unused " 'NR == FNR { sum[$2] = $1; next } $1 in sum && !index(unused, " " $1 " ") { print sum[$1], $1 }' "$words.sums" - |
+    LC_ALL=C sort -u -k2 | tee "$words.list" | sha256sum | cut -c1-16
+  sed "s/^[0-9a-f]* /$label /" "$words.list" >>"$words.files"
 }
 {
   echo "/* Written by scripts/source_hashes.sh. */"
@@ -29,10 +42,10 @@ hash() { # of the contents and names of the files that exist among the arguments
       landmarks) parts="gausssum field"
         shared="$shared kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
           experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c experiments/runner/landmark_case.c datasets/points.c" ;;
-      smooth | compose | force) shared="$shared kernels/cuda/texture4.cuh experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
+      smooth | compose | force) shared="$shared experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
           solvers/demons/* experiments/runner/pairs.c" ;;
       demons) parts="smooth compose force field"
-        shared="$shared kernels/cuda/texture4.cuh solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c
+        shared="$shared solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c
           experiments/runner/pairs.c" ;;
       external) shared="$shared solvers/external/* solvers/common/* experiments/runner/workload_external.c experiments/runner/demons_images.c experiments/runner/pairs.c" ;;
       claire) parts="interp derivative spectral field transport"
@@ -50,14 +63,19 @@ hash() { # of the contents and names of the files that exist among the arguments
           unused="$unused ${d}_cuda_direct.cu ${d}_direct.cuh ${d}_staged.cuh"
         } ;;
     esac
-    cpu="" cuda="kernels/cuda/cuda.cuh"
+    cpu="" cuda="kernels/cuda/cuda.cuh kernels/cuda/language.cuh"
     for part in $parts; do
       cpu="$cpu cpu_ref/$part/*.c cpu_ref/$part/*.h kernels/$part/*.c kernels/$part/*.h"
       cuda="$cuda kernels/$part/*.cu kernels/$part/*.cuh kernels/$part/*.c kernels/$part/*.h"
     done
     # shellcheck disable=SC2086
-    printf '    {"%s", "%s", "%s"},\n' $family "$(hash $shared $cpu)" "$(hash $shared $cuda)"
+    printf '    {"%s", "%s", "%s"},\n' $family "$(hash $family cpu $shared $cpu)" "$(hash $family cuda $shared $cuda)"
   done
+  echo "};"
+  echo "/* Of results/same_code.csv: a record with the hash 'then' was made by code that is the same as that with the hash 'now'. */"
+  echo "static const struct { const char *family, *backend, *then, *now; } rb_same_code[] = {"
+  sed -n '/^[a-z]/p' results/same_code.csv 2>/dev/null | awk -F, 'NR > 1 { printf "    {\"%s\", \"%s\", \"%s\", \"%s\"},\n", $1, $2, $3, $4 }'
+  echo "    {\"\", \"\", \"\", \"\"},"
   echo "};"
   if commit=$(git rev-parse --short=12 HEAD 2>/dev/null); then
     # results/ is written by the program itself and does not change what it does

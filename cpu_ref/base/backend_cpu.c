@@ -1,4 +1,5 @@
 /* Host memory and the monotonic clock. */
+#include "cpu_ref/base/memory_limits.h"
 #include "kernels/base/backend.h"
 
 #include <stdio.h>
@@ -48,17 +49,9 @@ static rb_status cpu_timer_stop(double *seconds) {
   return RB_OK;
 }
 
-/* MemAvailable counts what the kernel can reclaim, which sysconf's free pages do not. */
 static rb_status cpu_memory(size_t *total, size_t *available) {
   *total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-  *available = *total;
-  FILE *f = fopen("/proc/meminfo", "r");
-  if (!f) return RB_OK;
-  char line[128];
-  unsigned long long kib;
-  while (fgets(line, sizeof line, f))
-    if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1) *available = (size_t)kib * 1024;
-  fclose(f);
+  *available = rb_memory_available();
   return RB_OK;
 }
 static size_t cpu_cache_bytes(void) {

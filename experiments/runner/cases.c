@@ -88,10 +88,13 @@ static rb_status make_case(const rb_descriptor *d, const rb_strings values[], co
   c->axes = (int)d->axes_count;
   for (int a = 0; a < c->axes && used < (int)sizeof c->id; a++)
     used += snprintf(c->id + used, sizeof c->id - (size_t)used, " %s=%s", c->axis[a], c->value[a]);
+  RB_CHECK(used < (int)sizeof c->id, RB_EINVAL, "the label '%.60s...' and its axes make a case's name of more than %zu characters: two cases could be taken for one", m->label, sizeof c->id - 1);
   RB_TRY(rb_size_parse(rb_case_axis(c, "size", "64"), &c->grid));
 done:
   return st;
 }
+
+enum { MOST_CASES = 100000 };
 
 rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend, const rb_filter *filters, int filter_count,
                           rb_case **out, int *count) {
@@ -102,8 +105,11 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
   *count = 0;
   RB_CHECK(d->axes_count <= RB_CASE_AXES, RB_EINVAL, "%s/%s has more than %d axes", d->paper, d->name, RB_CASE_AXES);
   RB_TRY(check_filters(d, preset, filters, filter_count));
-  for (unsigned a = 0; a < d->axes_count; a++) points *= (values[a] = values_here(&d->axes[a], preset, filters, filter_count)).count;
-  RB_CHECK(points * d->methods_count < 100000, RB_EINVAL, "%s/%s expands to %lld cases", d->paper, d->name, points * d->methods_count);
+  for (unsigned a = 0; a < d->axes_count; a++) {
+    values[a] = values_here(&d->axes[a], preset, filters, filter_count);
+    points *= values[a].count; /* neither factor exceeds MOST_CASES: no overflow */
+    RB_CHECK(points * d->methods_count <= MOST_CASES, RB_EINVAL, "%s/%s expands to more than %d cases at preset %s", d->paper, d->name, MOST_CASES, rb_preset_name(preset));
+  }
   *out = calloc((size_t)points * d->methods_count, sizeof **out);
   RB_CHECK(*out, RB_ENOMEM, "host memory");
   /* axes outside, methods inside: a table lists its methods for one size after the other */

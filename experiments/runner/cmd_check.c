@@ -3,6 +3,7 @@
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +17,13 @@ static const char check_help[] =
     "Every variant of the families (default all) against the float64 oracle and against the properties that the family\n"
     "promises. Without a GPU the CUDA variants' recorded outputs are held to the CPU oracle.\n\n"
     "  --variant NAME   only this variant\n"
+    "  --backend cpu|cuda  only its variants\n"
     "  --junit FILE     write JUnit XML\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
-    "  --largest N      leave out sets of more than N points, and most steps of long flows (for tools\n"
-    "                   under which they would take minutes)\n"
+    "  --largest N      leave out sets of more than N points, grids of more than 1000 N, and most steps of\n"
+    "                   long flows (for tools under which they would take minutes)\n"
+    "  --require cuda   fail where no GPU executes the CUDA variants: no device, a broken driver, emulation\n"
     "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";
@@ -39,6 +42,7 @@ static int checked(const char *name) {
 
 /* As rb_write_atomically will, beside the file and not into it. */
 static int can_write(const char *path) {
+  if (rb_is_special_file(path)) return access(path, W_OK) == 0;
   char partial[4300];
   snprintf(partial, sizeof partial, "%s.partial", path);
   FILE *f = fopen(partial, "w");
@@ -61,6 +65,8 @@ int rb_cmd_check(int argc, char **argv) {
     else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
     else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
     else if ((value = rb_option(argc, argv, &i, "--largest"))) largest = value;
+    else if ((value = rb_option(argc, argv, &i, "--require"))) o.require = value;
+    else if ((value = rb_option(argc, argv, &i, "--backend"))) o.backend = value;
     else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
     else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
     else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
@@ -70,6 +76,9 @@ int rb_cmd_check(int argc, char **argv) {
   }
   if (largest) o.largest = strtoll(largest, &end, 10);
   if (largest && (*end || o.largest < 1)) return rb_usage("check", "--largest '%s' is not a whole number above 0", largest);
+  if (o.backend && strcmp(o.backend, "cpu") != 0 && strcmp(o.backend, "cuda") != 0) return rb_usage("check", "unknown backend '%s'; cpu or cuda", o.backend);
+  if (o.require && strcmp(o.require, "cuda") != 0) return rb_usage("check", "--require '%s'; cuda can be required", o.require);
+  if (o.record && rb_cuda_is_emulated()) return rb_usage("check", "--record: the CUDA variants of this build are emulated; recordings are of a GPU's own outputs");
   /* told now, not after minutes */
   if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST) return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
   const char *folders[] = {o.golden, o.record};

@@ -80,6 +80,10 @@ static void doctor_gpu(void) {
     return;
   }
   rb_device_info_read(&d);
+  if (cuda->emulated) {
+    note("GPU", "emulated: kernels are executed on the CPU, as an %s with %d multiprocessors would; 'check' runs them, nothing is timed", d.name + strlen("emulated "), d.multiprocessors);
+    return;
+  }
   good("GPU", "%s, capability %d.%d, %d multiprocessors, %.1f GB, L2 %.1f MB", d.name, d.capability_major, d.capability_minor, d.multiprocessors,
        1e-9 * (double)d.memory, 1e-6 * (double)d.l2);
   (d.driver_version >= d.runtime_version ? good : note)("driver", "supports CUDA %d.%d, built with %d.%d%s%s%s", d.driver_version / 1000, d.driver_version % 1000 / 10,

@@ -51,6 +51,8 @@ static void list_families(int variants) {
   if (variants && rb_backend_get(RB_CUDA, &b) != RB_OK) {
     printf("  cuda/* are unavailable here: %s\n", rb_message());
     rb_clear();
+  } else if (variants && b->emulated) {
+    printf("  cuda/* are emulated here, executed on the CPU: 'regbench check' runs them, 'run', 'probe' and 'register' do not\n");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "experiments/runner/commands.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/interrupt.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/nvml.h"
 #include "experiments/runner/register_images.h"
@@ -86,7 +87,7 @@ static void print_row(void *context, const rb_claire_iteration *t) {
 
 static rb_status fits(const rb_variant *v, const request *r, rb_grid grid, size_t *need) {
   rb_status st = RB_OK;
-  RB_TRY(rb_variant_available(v));
+  RB_TRY(rb_variant_timed(v));
   RB_TRY(rb_register_claire_predict(v, &r->claire, grid, r->common.labels[RB_TEMPLATE] != NULL, need));
   RB_TRY(rb_fits_memory(v, *need));
 done:
@@ -177,17 +178,19 @@ done:
 
 int rb_cmd_register_claire(int argc, char **argv) {
   request r = {.claire = rb_claire_defaults()};
-  static rb_claire_result result;
   if (argc < 1 || rb_wants_help(argc, argv, help)) return argc < 1 ? rb_usage("register", "--template and --reference are needed") : RB_EXIT_OK;
   r.claire.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;
-  rb_register_signals();
-  rb_status st = run(&r, &result);
+  rb_catch_interrupts();
+  rb_claire_result *result = calloc(1, sizeof *result); /* not static: see register landmarks */
+  rb_status st = result ? run(&r, result) : RB_FAIL(RB_ENOMEM, "host memory");
+  const rb_claire_end end = st == RB_OK ? result->end : RB_CLAIRE_CONVERGED;
+  free(result);
   rb_krylov_close();
   if (st != RB_OK) return rb_register_failed(st);
-  if (result.end == RB_CLAIRE_CONVERGED) return RB_EXIT_OK;
+  if (end == RB_CLAIRE_CONVERGED) return RB_EXIT_OK;
   fflush(stdout); /* the reason comes last wherever both streams go */
-  fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_claire_end_name(result.end), r.common.out);
-  return result.end == RB_CLAIRE_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
+  fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_claire_end_name(end), r.common.out);
+  return end == RB_CLAIRE_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }

@@ -2,6 +2,7 @@
 #include "experiments/runner/commands.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/interrupt.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/nvml.h"
 #include "experiments/runner/register_images.h"
@@ -134,12 +135,16 @@ done:
 
 /* No voxel of both images is above 0, or all that are agree already: the energy cannot fall, which the solver takes for an end. */
 static int stands_still(const quality *q) { return q->longest == 0 && q->mismatch > 0; }
+static int climbed(const rb_demons_result *s, const quality *q) { return s->end != RB_DEMONS_INTERRUPTED && q->mismatch > 1; }
+static const char *end_name(const rb_demons_result *s, const quality *q) {
+  return stands_still(q) ? "nothing moved" : climbed(s, q) ? "the difference grew" : rb_demons_end_name(s->end);
+}
 
 static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_demons_result *s, const quality *q, rb_register_costs k) {
   rb_status st = RB_OK;
   const rb_demons_options *o = &r->demons;
   json_t *j = rb_register_metrics("regbench register demons", v, pair, k), *rows = json_array();
-  json_object_set_new(j, "end", json_string(stands_still(q) ? "nothing moved" : rb_demons_end_name(s->end)));
+  json_object_set_new(j, "end", json_string(end_name(s, q)));
   json_object_set_new(j, "parameters", json_pack("{s:f,s:f,s:f,s:f,s:s,s:i,s:f,s:i,s:f}", "sigma_fluid", o->sigma_fluid, "sigma_diffusion", o->sigma_diffusion, "sigma_i", o->sigma_i, "sigma_x",
                                                  o->sigma_x, "update", rb_demons_update_name(o->update), "levels", r->levels, "padding", o->padding, "iterations", o->iterations, "stop", o->stop));
   json_object_set_new(j, "mismatch", rb_json_number(q->mismatch));
@@ -187,22 +192,32 @@ done:
   return st;
 }
 
+/* The end of a solve as an exit code, told on stderr where it is not what was asked for. */
+static int exit_code_of_end(const request *r, const rb_demons_result *result, const quality *q) {
+  if (stands_still(q)) {
+    fprintf(stderr, "regbench register: nothing moved: no voxel where both images are above 0 and differ exerts a force; see --help\n");
+    return RB_EXIT_NOT_CONVERGED;
+  }
+  if (climbed(result, q)) {
+    fprintf(stderr, "regbench register: the difference of the images grew to %.3g times its start: not converged; take a smaller step (--sigma-x) or more smoothing; the last iterate is in %s\n", q->mismatch, r->common.out);
+    return RB_EXIT_NOT_CONVERGED;
+  }
+  if (result->end == RB_DEMONS_CONVERGED || (result->end == RB_DEMONS_ITERATIONS && r->demons.stop == 0)) return RB_EXIT_OK; /* all that was asked for */
+  fprintf(stderr, "regbench register: %s; the last iterate is in %s\n", rb_demons_end_name(result->end), r->common.out);
+  return result->end == RB_DEMONS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
+}
+
 int rb_cmd_register_demons(int argc, char **argv) {
   request r = {.demons = rb_demons_defaults(), .levels = 1};
-  static rb_demons_result result;
-  static quality q;
+  quality q = {0};
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
   r.demons.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;
-  rb_register_signals();
-  rb_status st = run(&r, &result, &q);
-  if (st != RB_OK) return rb_register_failed(st);
-  if (stands_still(&q)) {
-    fprintf(stderr, "regbench register: nothing moved: no voxel where both images are above 0 and differ exerts a force; see --help\n");
-    return RB_EXIT_NOT_CONVERGED;
-  }
-  if (result.end == RB_DEMONS_CONVERGED || (result.end == RB_DEMONS_ITERATIONS && r.demons.stop == 0)) return RB_EXIT_OK; /* all that was asked for */
-  fprintf(stderr, "regbench register: %s; the last iterate is in %s\n", rb_demons_end_name(result.end), r.common.out);
-  return result.end == RB_DEMONS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
+  rb_catch_interrupts();
+  rb_demons_result *result = calloc(1, sizeof *result); /* not static: see register landmarks */
+  rb_status st = result ? run(&r, result, &q) : RB_FAIL(RB_ENOMEM, "host memory");
+  code = st == RB_OK ? exit_code_of_end(&r, result, &q) : rb_register_failed(st);
+  free(result);
+  return code;
 }

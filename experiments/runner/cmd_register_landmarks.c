@@ -3,6 +3,7 @@
 #include "experiments/runner/commands.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/interrupt.h"
 #include "experiments/runner/landmark_grid.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/record.h"
@@ -11,7 +12,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static const char help[] =
     "  --double          float64 (default float32, as the paper)\n"
     "  --petsc 'OPTIONS' PETSc's own options, e.g. '-tao_monitor'\n\n"
     "DIR receives matched.vtk (the template at t = 1; .csv from a CSV), momentum.csv, trajectories.csv (time, point, coordinates),\n"
-    "applied.vtk or .csv, velocity.nii.gz and displacement.nii.gz (mm), metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
+    "applied.vtk or .csv (without attributes where normals, vectors,\n"
+    "tensors or fields are among them: they would have to turn with the mesh), velocity.nii.gz and displacement.nii.gz (mm), metrics.json. 'evaluations used up' is how a run usually ends.\n\n"
     "exit codes: 0 fine, 2 usage or bad points, 6 the line search failed (the best iterate is written) or values are not finite, 8 a device\n"
     "  failed or the disk is full, 130 interrupted (the iterate is written)\n";
 
@@ -41,11 +42,6 @@ typedef struct {
   rb_landmarks_options options;
   double grid; /* spacing; 0: none */
 } request;
-
-static void on_signal(int s) {
-  (void)s;
-  rb_interrupted = 1;
-}
 
 static int number(const char *option, const char *text, double *out) {
   char *end;
@@ -135,12 +131,12 @@ done:
 }
 
 /* In the form of the file that the points stem from, `like`. */
-static rb_status write_points(const request *r, const char *name, const char *like, int64_t n, int dim, const double *x, const char *rest) {
+static rb_status write_points(const request *r, const char *name, const char *like, int64_t n, int dim, const double *x, const rb_points *like_file) {
   rb_status st = RB_OK;
   char path[4096];
   const size_t length = strlen(like);
   RB_TRY(rb_path(path, sizeof path, "%s/%s%s", r->out, name, length > 4 && strcmp(like + length - 4, ".csv") == 0 ? ".csv" : ".vtk"));
-  RB_TRY(rb_points_write(path, n, dim, x, rest));
+  RB_TRY(rb_points_write(path, n, dim, x, like_file));
 done:
   return st;
 }
@@ -182,13 +178,13 @@ static rb_status write_all(const request *r, const rb_points set[2], rb_points *
   double *x = malloc((size_t)(n * dim) * sizeof *x);
   RB_CHECK(x, RB_ENOMEM, "host memory");
   RB_TRY(rb_landmarks_at(s, r->options.steps - 1, x, NULL));
-  RB_TRY(write_points(r, "matched", r->points[0], n, dim, x, set[0].rest));
+  RB_TRY(write_points(r, "matched", r->points[0], n, dim, x, &set[0]));
   RB_TRY(rb_landmarks_momentum(s, x));
   RB_TRY(write_points(r, "momentum", "numbers.csv", n, dim, x, NULL));
   RB_TRY(write_trajectories(r, s, n, dim));
   if (carried->n) {
     RB_TRY(rb_landmarks_apply(s, carried->n, carried->x));
-    RB_TRY(write_points(r, "applied", r->apply, carried->n, carried->dim, carried->x, carried->rest));
+    RB_TRY(write_points(r, "applied", r->apply, carried->n, carried->dim, carried->x, carried));
   }
   RB_TRY(write_metrics(r, set, v, result, memory));
   if (r->grid > 0) RB_TRY(rb_landmark_grid_write(r->out, s, set, r->options.sigma, r->grid));
@@ -202,7 +198,7 @@ static rb_status choose_variant(const request *r, const rb_variant **out) {
   const char *name = r->variant;
   if (!name && r->options.dtype == RB_F32) {
     RB_TRY(rb_variant_find(&rb_gausssum_family, "cuda/tiled", out));
-    if (rb_variant_available(*out) == RB_OK) return RB_OK;
+    if (rb_variant_timed(*out) == RB_OK) return RB_OK;
     rb_clear();
   }
   RB_TRY(rb_variant_find(&rb_gausssum_family, name ? name : "cpu/omp", out));
@@ -226,12 +222,12 @@ done:
 static rb_status run(request *r, rb_landmarks_result *result) {
   rb_status st = RB_OK;
   const rb_variant *v;
-  rb_points set[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}}, carried = {0, 0, NULL, NULL};
+  rb_points set[2] = {{0}, {0}}, carried = {0};
   rb_landmarks *s = NULL;
   struct stat info;
   costs memory = {0, 0};
   RB_TRY(choose_variant(r, &v));
-  RB_TRY(rb_variant_available(v));
+  RB_TRY(rb_variant_timed(v));
   RB_TRY(read_sets(r, set));
   RB_TRY(fits(r, v, &set[0], &memory.predicted));
   rb_memory_reset_peak(v->backend);
@@ -257,24 +253,32 @@ done:
   return st;
 }
 
+/* The end of a solve as an exit code, told on stderr where it is not the usual one. */
+static int exit_code_of_end(rb_landmarks_end end, const char *out) {
+  if (end == RB_LANDMARKS_LINE_SEARCH) {
+    fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_landmarks_end_name(end), out);
+    return RB_EXIT_NOT_CONVERGED;
+  }
+  return end == RB_LANDMARKS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_OK;
+}
+
 int rb_cmd_register_landmarks(int argc, char **argv) {
   request r = {.options = rb_landmarks_defaults()};
-  static rb_landmarks_result result;
+  rb_landmarks_result *result = NULL; /* 128 KiB. On the heap: GCC 12 at -O2 puts a static one, reached through one call only, into read-only memory */
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
   r.options.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;
-  signal(SIGINT, on_signal);
-  signal(SIGTERM, on_signal);
-  rb_status st = run(&r, &result);
+  rb_catch_interrupts();
+  result = calloc(1, sizeof *result);
+  rb_status st = result ? run(&r, result) : RB_FAIL(RB_ENOMEM, "host memory");
   rb_krylov_close();
   if (st != RB_OK) {
     fprintf(stderr, "regbench register: %s\n", rb_message());
-    return rb_register_exit_code(st);
+    code = rb_register_exit_code(st);
+  } else {
+    code = exit_code_of_end(result->end, r.out);
   }
-  if (result.end == RB_LANDMARKS_LINE_SEARCH) {
-    fprintf(stderr, "regbench register: %s; the best iterate is in %s\n", rb_landmarks_end_name(result.end), r.out);
-    return RB_EXIT_NOT_CONVERGED;
-  }
-  return result.end == RB_LANDMARKS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_OK;
+  free(result);
+  return code;
 }

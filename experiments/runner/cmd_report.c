@@ -1,6 +1,7 @@
 /* report: the command line. */
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/interrupt.h"
 #include "experiments/runner/report/report.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static const char report_help[] =
     "Numeric cells: REPRODUCED or DIFFERS. Times and rates of another machine are NOT COMPARABLE: their cell shows how many times\n"
     "faster ours is and the share of this machine's measured copy bandwidth, other values which part of the printed one they are.\n"
     "Beside another program's on the same machine they show the same, unjudged. Methods that a record has no case of show what is\n"
-    "printed of them. Cells whose code has changed since they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 3 a case is invalid, 5 a cell differs or a claim fails,\n8 a table or plot could not be made, 9 no records\n";
+    "printed of them. Cells whose code has changed since they were measured are marked STALE.\n\nexit codes: 0 fine, 2 unreadable record, 3 a case is invalid, 5 a cell differs or a claim fails,\n8 a table or plot could not be made, 9 no records, 130 interrupted\n";
 
 int rb_cmd_report(int argc, char **argv) {
   rb_report_options o = {.format = RB_TEXT};
@@ -47,5 +48,6 @@ int rb_cmd_report(int argc, char **argv) {
       o.records[o.count++] = argv[i];
     }
   }
+  if (o.plots) rb_catch_interrupts(); /* gnuplot is ended, too */
   return rb_report(&o);
 }

@@ -1,5 +1,6 @@
 #include "experiments/runner/descriptor.h"
 
+#include "datasets/input_file.h"
 #include "experiments/runner/workload.h"
 #include "kernels/base/registry.h"
 
@@ -35,11 +36,13 @@ static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), 
 static const cyaml_schema_value_t axis_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_axis, axis_fields)};
 
 static const cyaml_strval_t class_names[] = {{"numeric", RB_NUMERIC}, {"hardware", RB_HARDWARE}, {"info", RB_INFO}};
+static const cyaml_strval_t origin_names[] = {{"paper", RB_ORIGIN_PAPER}, {"input", RB_ORIGIN_INPUT}, {"program", RB_ORIGIN_PROGRAM}};
 static const cyaml_schema_field_t column_fields[] = {
     TEXT("name", rb_column, name),
     TEXT("metric", rb_column, metric),
     TEXT("title", rb_column, title),
     CYAML_FIELD_ENUM("class", CYAML_FLAG_STRICT, rb_column, class, class_names, CYAML_ARRAY_LEN(class_names)),
+    CYAML_FIELD_ENUM("origin", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, rb_column, origin, origin_names, CYAML_ARRAY_LEN(origin_names)),
     CYAML_FIELD_FLOAT_PTR("tolerance", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, tolerance),
     CYAML_FIELD_FLOAT_PTR("absolute", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, absolute),
     TEXT_OPT("reason", rb_column, reason),
@@ -126,7 +129,7 @@ static rb_status malformed(const char *origin, const char *log) {
   key += strlen(field);
   if (missing) return RB_FAIL(RB_EFORMAT, "%s: %.*s (in the mapping that has '%.*s' at line %d)", origin, length, cause, (int)strcspn(key, "'"), key, atoi(line + strlen(place)));
   return RB_FAIL(RB_EFORMAT, "%s:%d: key '%.*s': %.*s%s", origin, atoi(line + strlen(place)), (int)strcspn(key, "'"), key, length, cause,
-                 strstr(cause, "ENUM") ? "; one of numeric, hardware, info" : "");
+                 !strstr(cause, "ENUM") ? "" : strncmp(key, "origin", 6) == 0 ? "; one of paper, input, program" : "; one of numeric, hardware, info");
 }
 
 /* Every key of the schema. libcyaml rejects a key in the wrong place too, but counts lines from the mapping's start
@@ -136,7 +139,7 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
                                       "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
                                       "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
                                       "left",   "right",  "relation", "factor", "axis",   "values", "where", "file",   "x",        "y",
-                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to", "slope"};
+                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to", "slope", "origin"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;
@@ -151,7 +154,7 @@ static rb_status check_keys(const char *text, const char *origin) {
   yaml_parser_t parser;
   yaml_event_t event;
   char *keys[DEPTH][KEYS] = {{0}};
-  int count[DEPTH] = {0}, mapping[DEPTH] = {0}, expect_key[DEPTH] = {0}, depth = 0, done_parsing = 0;
+  int count[DEPTH] = {0}, mapping[DEPTH] = {0}, expect_key[DEPTH] = {0}, depth = 0, done_parsing = 0, documents = 0;
   if (!yaml_parser_initialize(&parser)) return RB_FAIL(RB_ENOMEM, "host memory");
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
   while (st == RB_OK && !done_parsing) {
@@ -180,6 +183,14 @@ static rb_status check_keys(const char *text, const char *origin) {
         depth--;
         break;
       case YAML_SCALAR_EVENT:
+        if (strlen((const char *)event.data.scalar.value) != event.data.scalar.length) {
+          st = RB_FAIL(RB_EFORMAT, "%s:%zu: a text holds a NUL character", origin, event.start_mark.line + 1);
+          break;
+        }
+        if (event.data.scalar.tag) {
+          st = RB_FAIL(RB_EFORMAT, "%s:%zu: tag '%s': values are written plainly, without tags", origin, event.start_mark.line + 1, (const char *)event.data.scalar.tag);
+          break;
+        }
         if (is_key) {
           const char *key = (const char *)event.data.scalar.value;
           for (int i = 0; i < count[depth] && st == RB_OK; i++)
@@ -189,6 +200,10 @@ static rb_status check_keys(const char *text, const char *origin) {
           if (st == RB_OK && count[depth] < KEYS) keys[depth][count[depth]++] = strdup(key);
         }
         if (mapping[depth]) expect_key[depth] = !expect_key[depth];
+        break;
+      case YAML_ALIAS_EVENT: st = RB_FAIL(RB_EFORMAT, "%s:%zu: alias '*%s': write the value out; descriptors have no anchors and aliases", origin, event.start_mark.line + 1, (const char *)event.data.alias.anchor); break;
+      case YAML_DOCUMENT_START_EVENT:
+        if (documents++) st = RB_FAIL(RB_EFORMAT, "%s:%zu: a second document begins; one file holds one experiment", origin, event.start_mark.line + 1);
         break;
       case YAML_STREAM_END_EVENT: done_parsing = 1; break;
       default: break;
@@ -202,11 +217,19 @@ static rb_status check_keys(const char *text, const char *origin) {
 }
 
 
+void rb_sha256_text(const char *text, char out[65]) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA2_CTX context;
+  SHA256Init(&context);
+  SHA256Update(&context, (const uint8_t *)text, strlen(text));
+  SHA256Final(digest, &context);
+  for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) sprintf(out + 2 * i, "%02x", digest[i]);
+}
+
 rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descriptor **out) {
   rb_status st = RB_OK;
   log_buffer log = {""};
   rb_descriptor *d = NULL;
-  unsigned char digest[SHA256_DIGEST_LENGTH];
   cyaml_config_t config = {.log_fn = keep_log, .log_ctx = &log, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
   *out = NULL;
   RB_TRY(check_keys(text, origin));
@@ -218,11 +241,7 @@ rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descripto
   RB_CHECK(d, RB_EFORMAT, "%s is empty: no descriptor stands in it", origin);
   d->text = strdup(text);
   RB_CHECK(d->text, RB_ENOMEM, "host memory");
-  SHA2_CTX context;
-  SHA256Init(&context);
-  SHA256Update(&context, (const uint8_t *)text, strlen(text));
-  SHA256Final(digest, &context);
-  for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) sprintf(d->sha256 + 2 * i, "%02x", digest[i]);
+  rb_sha256_text(text, d->sha256);
   RB_TRY(rb_descriptor_validate(d, origin));
   *out = d;
   d = NULL;
@@ -243,14 +262,17 @@ rb_status rb_read_file(const char *path, char **out, size_t *length) {
   rb_status st = RB_OK;
   char *text = NULL;
   struct stat info;
-  FILE *f = fopen(path, "rb");
+  FILE *f = NULL;
+  RB_TRY(rb_input_file(path));
+  f = fopen(path, "rb");
   RB_CHECK(f, RB_ENOTFOUND, "cannot open %s: %s", path, strerror(errno));
-  RB_CHECK(fstat(fileno(f), &info) == 0 && S_ISREG(info.st_mode), RB_EIO, "%s is not a file", path);
+  RB_CHECK(fstat(fileno(f), &info) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
   text = malloc((size_t)info.st_size + 1);
   RB_CHECK(text, RB_ENOMEM, "host memory: %lld bytes for %s", (long long)info.st_size, path);
   size_t got = fread(text, 1, (size_t)info.st_size, f);
   RB_CHECK(got == (size_t)info.st_size, RB_EIO, "%s: read %zu of %lld bytes", path, got, (long long)info.st_size);
   text[got] = '\0';
+  RB_CHECK(strlen(text) == got, RB_EFORMAT, "%s: byte %zu is NUL: not a text file", path, strlen(text));
   if (length) *length = got;
   *out = text;
   text = NULL;

@@ -34,12 +34,16 @@ typedef struct {
 } rb_axis;
 
 typedef enum { RB_NUMERIC, RB_HARDWARE, RB_INFO } rb_column_class;
+/* Whose a column's published values are: the paper prints them as results of its methods; they describe the input before any method acts on it; or they were measured
+ * with another program and no paper prints them. Counts keep the three apart. */
+typedef enum { RB_ORIGIN_PAPER, RB_ORIGIN_INPUT, RB_ORIGIN_PROGRAM } rb_column_origin;
 
 typedef struct {
   char *name;   /* as in the published CSV */
   char *metric; /* of the case: "time", "error_rms", ... */
   char *title;
   rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; info: never judged */
+  rb_column_origin origin;
   double *tolerance;      /* relative; NULL: one unit of the last printed digit */
   double *absolute;       /* allowed besides, in the column's unit */
   char *reason;           /* why that tolerance */
@@ -108,6 +112,8 @@ rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin);
 /* The values of an axis under a preset. */
 rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);
 
+/* SHA-256 of a text, in hexadecimal digits. */
+void rb_sha256_text(const char *text, char out[65]);
 /* Whole file as a NUL-terminated string. RB_ENOTFOUND, RB_EIO. */
 rb_status rb_read_file(const char *path, char **out, size_t *length);
 #endif

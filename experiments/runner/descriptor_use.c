@@ -5,7 +5,24 @@
 #include "experiments/runner/workload.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
+
+/* Labels become cells of tables in four formats and names in progress lines. */
+static int is_plain_text(const char *s) {
+  for (; *s; s++)
+    if ((unsigned char)*s < ' ' || *s == 0x7f || *s == '|') return 0;
+  return 1;
+}
+static rb_status use_of_labels(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->methods_count; i++)
+    CHECK_AT(is_plain_text(d->methods[i].label), "label:", "", "method %u: its label holds a control character or '|', which would break a table", i + 1);
+  for (unsigned i = 0; i < d->columns_count; i++)
+    CHECK_AT(is_plain_text(d->columns[i].title), "title:", "", "column '%s': its title holds a control character or '|', which would break a table", d->columns[i].name);
+done:
+  return st;
+}
 
 static rb_status use_of_numerics(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
@@ -26,8 +43,8 @@ static int is_value(const char *value, const char *words, const char **nearest) 
   int count = 0, found = 0;
   *nearest = NULL;
   if (strcmp(words, "number") == 0) {
-    strtod(value, &end);
-    return end > value && *end == '\0';
+    const double v = strtod(value, &end);
+    return end > value && *end == '\0' && isfinite(v);
   }
   snprintf(text, sizeof text, "%s", words);
   for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
@@ -56,10 +73,23 @@ done:
   return st;
 }
 
+/* Two cases of one name could not be told apart. */
+static rb_status no_value_twice(const rb_descriptor *d, const rb_axis *a, const char *origin) {
+  rb_status st = RB_OK;
+  for (int p = 0; p < RB_PRESETS; p++) {
+    const rb_strings v = rb_axis_values(a, (rb_preset)p);
+    for (unsigned i = 0; i < v.count; i++)
+      for (unsigned k = 0; k < i; k++) CHECK_AT(strcmp(v.values[i], v.values[k]) != 0, a->name, v.values[i], "axis %s: '%s' appears twice at preset %s", a->name, v.values[i], rb_preset_name((rb_preset)p));
+  }
+done:
+  return st;
+}
+
 static rb_status use_of_axes(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->axes_count; i++) {
     for (unsigned k = 0; k < i; k++) CHECK_AT(strcmp(d->axes[i].name, d->axes[k].name) != 0, "name:", d->axes[i].name, "two axes are named '%s'", d->axes[i].name);
+    RB_TRY(no_value_twice(d, &d->axes[i], origin));
     RB_TRY(use_of_values(d, &d->axes[i], origin));
   }
 done:
@@ -80,6 +110,8 @@ static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->claims_count; i++) {
     const rb_claim *c = &d->claims[i];
+    CHECK_AT(isfinite(c->factor) && c->factor != 0, "id:", c->id, "claim '%s': factor %g; a finite number other than 0", c->id, c->factor);
+    CHECK_AT(has_label(d, c->right) || strcmp(c->right, "published") == 0 || isfinite(strtod(c->right, NULL)), "id:", c->id, "claim '%s': right '%s' is neither a finite number nor a method", c->id, c->right);
     CHECK_AT(!c->axis == !c->values_count, "id:", c->id, "claim '%s': axis and values belong together", c->id);
     for (unsigned k = 0; k < c->values_count; k++) CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id, c->axis, c->values[k]);
     for (const char *s = c->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
@@ -99,6 +131,8 @@ static rb_status use_of_columns_and_plots(const rb_descriptor *d, const char *or
   for (unsigned i = 0; i < d->columns_count; i++) {
     const rb_column *c = &d->columns[i];
     CHECK_AT((!c->tolerance && !c->absolute) || c->reason, "name:", c->name, "column '%s': a tolerance needs a reason", c->name);
+    CHECK_AT(!c->tolerance || (isfinite(*c->tolerance) && *c->tolerance >= 0), "name:", c->name, "column '%s': tolerance %g; a finite number from 0 on", c->name, *c->tolerance);
+    CHECK_AT(!c->absolute || (isfinite(*c->absolute) && *c->absolute >= 0), "name:", c->name, "column '%s': absolute %g; a finite number from 0 on", c->name, *c->absolute);
     CHECK_AT((!c->tolerance && !c->absolute) || c->class == RB_NUMERIC, "name:", c->name, "column '%s': only numeric columns are judged by a tolerance", c->name);
   }
   for (unsigned i = 0; i < d->plots_count; i++) {
@@ -115,6 +149,7 @@ done:
 
 rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
+  RB_TRY(use_of_labels(d, origin));
   RB_TRY(use_of_numerics(d, origin));
   RB_TRY(use_of_axes(d, origin));
   RB_TRY(use_of_claims(d, origin));

@@ -89,7 +89,7 @@ static rb_status validate_axes(const rb_descriptor *d, const char *origin) {
       for (unsigned k = 0; k < v.count; k++) {
         const int good = rb_size_parse(v.values[k], &grid) == RB_OK;
         rb_clear();
-        CHECK_AT(good, "size", v.values[k], "axis size: '%s'; N or N1xN2xN3, 1 to 2^20 points an axis", v.values[k]);
+        CHECK_AT(good, "size", v.values[k], "axis size: '%s'; N or N1xN2xN3, 1 to 2^20 points an axis, at most 2^40 in all", v.values[k]);
       }
     }
     CHECK_AT(is_read(d, a->name), "name:", a->name, "axis '%s': no method reads it; kind %s reads %s", a->name, d->methods[0].kind, rb_workload_axes(d->methods[0].kind));
@@ -165,7 +165,7 @@ static rb_status validate_names(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   CHECK_AT(is_file_name(d->paper), "paper:", d->paper, "paper '%s' names a folder: letters, digits, '_', '-' and '.'", d->paper);
   CHECK_AT(is_file_name(d->name), "name:", d->name, "name '%s' names a folder: letters, digits, '_', '-' and '.'", d->name);
-  CHECK_AT(!d->published || !strstr(d->published, ".."), "published:", d->published, "published '%s' lies beside the descriptor", d->published);
+  CHECK_AT(!d->published || (!strstr(d->published, "..") && d->published[0] != '/'), "published:", d->published, "published '%s' lies beside the descriptor", d->published);
   for (unsigned i = 0; i < d->plots_count; i++)
     CHECK_AT(is_file_name(d->plots[i].file), "file:", d->plots[i].file, "plot '%s' names files: letters, digits, '_', '-' and '.'", d->plots[i].file);
 done:

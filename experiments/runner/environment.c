@@ -3,6 +3,7 @@
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/nvml.h"
 #include "kernels/base/backend.h"
+#include "kernels/base/registry.h"
 #include "kernels/cuda/device_info.h"
 
 #include <ctype.h>
@@ -32,7 +33,7 @@ static void cpu_model(char *out, size_t size) {
 
 void rb_machine_name(char *out, int size) {
   rb_device_info gpu;
-  if (rb_device_info_read(&gpu)) {
+  if (!rb_cuda_is_emulated() && rb_device_info_read(&gpu)) {
     snprintf(out, (size_t)size, "%s", gpu.name);
     return;
   }
@@ -73,7 +74,7 @@ json_t *rb_clocks_now(void) {
 static json_t *gpu_facts(void) {
   rb_device_info d;
   rb_nvml_state s;
-  if (!rb_device_info_read(&d)) return json_null();
+  if (rb_cuda_is_emulated() || !rb_device_info_read(&d)) return json_null();
   int nvml = rb_nvml_read(&s);
   char capability[16];
   snprintf(capability, sizeof capability, "%d.%d", d.capability_major, d.capability_minor);

@@ -5,6 +5,7 @@
 #include "experiments/runner/record.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,8 @@ static int with_output(int code) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
+  signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
   if (argc < 2) {
     help(stderr);
     return RB_EXIT_USAGE;

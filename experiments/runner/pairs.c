@@ -4,6 +4,7 @@
 #include "datasets/phantom.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/transport/transport.h"
+#include "solvers/common/overlap.h"
 
 #include <limits.h>
 #include <math.h>
@@ -76,9 +77,8 @@ rb_status rb_pair_read(const char *const images[2], const char *const labels[2],
     RB_CHECK(same_grid(l.grid, v[i].grid), RB_EINVAL, "labels %s and image %s differ in size", labels[i], images[i]);
     RB_TRY(brought_to(&l, RB_NEAREST, grid, &out->labels[i]));
     rb_volume_free(&l);
-    for (int64_t p = 0; p < rb_grid_points(grid); p++)
-      RB_CHECK(out->labels[i][p] >= 0 && out->labels[i][p] <= 255 && out->labels[i][p] == floorf(out->labels[i][p]), RB_EINVAL,
-               "labels %s hold %g; whole numbers from 0 to 255 work", labels[i], (double)out->labels[i][p]);
+    const int64_t bad = rb_overlap_first_bad(rb_grid_points(grid), out->labels[i]);
+    RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", labels[i], (double)out->labels[i][bad]);
   }
   out->like = v[1];
   memset(&v[1], 0, sizeof v[1]);

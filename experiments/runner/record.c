@@ -1,10 +1,12 @@
 #include "experiments/runner/record.h"
 
+#include "datasets/input_file.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/source_hashes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,18 @@ const char *rb_source_hash(const char *family, rb_backend_kind backend) {
   for (size_t i = 0; i < sizeof rb_source_hashes / sizeof *rb_source_hashes; i++)
     if (strcmp(rb_source_hashes[i].family, family) == 0) return backend == RB_CUDA ? rb_source_hashes[i].cuda : rb_source_hashes[i].cpu;
   return "";
+}
+int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash) {
+  const char *kind = backend == RB_CUDA ? "cuda" : "cpu", *now = rb_source_hash(family, backend);
+  const size_t rows = sizeof rb_same_code / sizeof *rb_same_code;
+  for (size_t step = 0; step <= rows; step++) { /* a row leads on to the next revision's hash */
+    size_t i = 0;
+    if (strcmp(hash, now) == 0) return 1;
+    while (i < rows && (strcmp(rb_same_code[i].family, family) != 0 || strcmp(rb_same_code[i].backend, kind) != 0 || strcmp(rb_same_code[i].then, hash) != 0)) i++;
+    if (i == rows) return 0;
+    hash = rb_same_code[i].now;
+  }
+  return 0;
 }
 const char *rb_build_commit(void) { return RB_COMMIT; }
 int rb_build_dirty(void) { return RB_DIRTY; }
@@ -100,7 +114,7 @@ done:
 /* A case whose code has changed since is measured again. */
 static int by_this_code(const json_t *c) {
   const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
-  return strcmp(rb_json_text(c, "source", ""), rb_source_hash(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU)) == 0;
+  return rb_source_is_current(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU, rb_json_text(c, "source", ""));
 }
 
 rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases, int *others) {
@@ -137,11 +151,18 @@ done:
   return st;
 }
 
+int rb_is_special_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
   rb_status st = RB_OK;
+  const int direct = rb_is_special_file(path);
   char partial[4300];
-  snprintf(partial, sizeof partial, "%s.%ld.partial", path, (long)getpid()); /* two may write one file; each its own beginning */
-  int fd = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  if (direct) snprintf(partial, sizeof partial, "%s", path);
+  else snprintf(partial, sizeof partial, "%s.%ld.partial", path, (long)getpid()); /* two may write one file; each its own beginning */
+  int fd = open(partial, (direct ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
   RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   for (size_t at = 0; at < length;) {
     ssize_t wrote = write(fd, text + at, length - at);
@@ -151,8 +172,8 @@ rb_status rb_write_atomically(const char *path, const char *text, size_t length)
   if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
   if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st == RB_OK && rename(partial, path) != 0) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st != RB_OK && fd >= 0) unlink(partial);
+  if (st == RB_OK && !direct && rename(partial, path) != 0) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st != RB_OK && !direct && fd >= 0) unlink(partial);
   return st;
 }
 
@@ -168,18 +189,62 @@ void rb_record_drop_undrawn(json_t *record) {
   }
 }
 
+static double number_of(const json_t *object, const char *key) {
+  const json_t *v = json_object_get(object, key);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* A valid case was verified, and its times are in order. */
+static rb_status check_valid_case(const json_t *c, const char *id, const char *path) {
+  rb_status st = RB_OK;
+  const json_t *checks = json_object_get(c, "verification"), *timing = json_object_get(c, "timing"), *v;
+  size_t k;
+  RB_CHECK(json_array_size(checks) > 0, RB_EFORMAT, "%s: case '%.100s' is said to be valid and nothing verifies it", path, id);
+  json_array_foreach((json_t *)checks, k, v)
+    RB_CHECK(number_of(v, "value") <= number_of(v, "limit"), RB_EFORMAT, "%s: case '%.100s' is said to be valid and fails '%.60s'", path, id, rb_json_text(v, "name", "?"));
+  if (timing)
+    RB_CHECK(number_of(timing, "low") <= number_of(timing, "median") && number_of(timing, "median") <= number_of(timing, "high"), RB_EFORMAT,
+             "%s: case '%.100s': its median lies outside its interval", path, id);
+done:
+  return st;
+}
+
+/* What a run writes holds; what does not was edited or damaged. */
+static rb_status check_record(const json_t *record, const char *path) {
+  rb_status st = RB_OK;
+  const int printed = strcmp(rb_json_text(record, "preset", ""), "published") == 0; /* nobody's measurements */
+  const char *text = rb_json_text(record, "descriptor", "");
+  char sha256[65];
+  json_t *seen = json_object(), *c;
+  size_t i;
+  rb_sha256_text(text, sha256);
+  RB_CHECK(printed || strcmp(sha256, rb_json_text(record, "descriptor_sha256", "")) == 0, RB_EFORMAT,
+           "%s: its descriptor is not the one that descriptor_sha256 names: it was edited or damaged", path);
+  json_array_foreach(json_object_get(record, "cases"), i, c) {
+    const char *id = rb_json_text(c, "id", NULL);
+    RB_CHECK(id, RB_EFORMAT, "%s: case %zu has no id", path, i + 1);
+    RB_CHECK(!json_object_get(seen, id), RB_EFORMAT, "%s: two cases are named '%.100s'", path, id);
+    json_object_set_new(seen, id, json_true());
+    if (!printed && strcmp(rb_json_text(c, "status", ""), "valid") == 0) RB_TRY(check_valid_case(c, id, path));
+  }
+done:
+  json_decref(seen);
+  return st;
+}
+
 rb_status rb_record_load(const char *path, json_t **out) {
   rb_status st = RB_OK;
   json_error_t e;
   int major = 0;
   *out = NULL;
-  RB_CHECK(access(path, R_OK) == 0, RB_ENOTFOUND, "cannot read %s: %s", path, strerror(errno));
+  RB_TRY(rb_input_file(path));
   *out = json_load_file(path, JSON_REJECT_DUPLICATES, &e);
   RB_CHECK(*out, RB_EFORMAT, "%s:%d: %s", path, e.line, e.text);
   RB_CHECK(strcmp(rb_json_text(*out, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT, "%s is not a regbench record", path);
   sscanf(rb_json_text(*out, "schema_version", "0"), "%d", &major);
   RB_CHECK(major == 1, RB_EFORMAT, "%s has record schema %s; this program reads 1.x", path, rb_json_text(*out, "schema_version", "?"));
   RB_CHECK(json_is_array(json_object_get(*out, "cases")), RB_EFORMAT, "%s has no list of cases: it is damaged", path);
+  RB_TRY(check_record(*out, path));
 done:
   if (st != RB_OK) {
     json_decref(*out);
@@ -199,10 +264,14 @@ static int measured_in(const json_t *record) {
   return n;
 }
 
-/* Measured cases of the record at `path`; 0 where there is none that can be read. */
+/* Measured cases of the record at `path`; 0 where there is none; more than any record has where it is there and cannot be read: it is not to be lost either. */
 static int measured_at(const char *path, int *complete) {
   json_t *record = NULL;
-  if (rb_record_load(path, &record) != RB_OK) rb_clear();
+  *complete = 0;
+  if (rb_record_load(path, &record) != RB_OK) {
+    rb_clear();
+    return access(path, F_OK) == 0 ? INT_MAX : 0;
+  }
   const int n = measured_in(record);
   *complete = json_is_true(json_object_get(record, "complete"));
   json_decref(record);

@@ -37,6 +37,7 @@ void rb_record_close(rb_record_place *place);
 /* A folder and those above it, where they are not there yet. RB_EIO. */
 rb_status rb_make_folders(const char *path);
 /* Any file, atomically. */
+int rb_is_special_file(const char *path);
 rb_status rb_write_atomically(const char *path, const char *text, size_t length);
 
 /* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */
@@ -53,6 +54,8 @@ double rb_order_coverage(int n);
 
 /* Current hash of the sources behind a family on a backend. */
 const char *rb_source_hash(const char *family, rb_backend_kind backend);
+/* Whether code of that hash is this program's: the same hash, or one that results/same_code.csv leads to it. */
+int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash);
 const char *rb_build_commit(void);
 int rb_build_dirty(void);
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +91,12 @@ rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const c
   rb_status st = RB_OK;
   if (!r->variant) {
     RB_TRY(rb_variant_find(family, preferred, out));
-    if (rb_variant_available(*out) == RB_OK) return RB_OK;
+    if (rb_variant_timed(*out) == RB_OK) return RB_OK;
     rb_clear();
     r->variant = fallback;
   }
   RB_TRY(rb_variant_find(family, r->variant, out));
-  RB_TRY(rb_variant_available(*out));
+  RB_TRY(rb_variant_timed(*out));
 done:
   return st;
 }
@@ -195,21 +194,12 @@ done:
   return st;
 }
 
-/* ---- time, signals, failures --------------------------------------------------------------------------- */
+/* ---- time, failures --------------------------------------------------------------------------- */
 
 double rb_seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void on_signal(int s) {
-  (void)s;
-  rb_interrupted = 1;
-}
-void rb_register_signals(void) {
-  signal(SIGINT, on_signal);
-  signal(SIGTERM, on_signal);
 }
 
 int rb_register_failed(rb_status st) {

@@ -48,8 +48,6 @@ json_t *rb_register_metrics(const char *program, const rb_variant *v, const rb_p
 rb_status rb_write_metrics(const rb_image_request *r, const json_t *j);
 
 double rb_seconds_now(void);
-/* SIGINT and SIGTERM ask for an orderly end. */
-void rb_register_signals(void);
 /* Tell the failure; its exit code. */
 int rb_register_failed(rb_status st);
 #endif

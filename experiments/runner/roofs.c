@@ -1,5 +1,6 @@
 #include "experiments/runner/roofs.h"
 
+#include "experiments/runner/measure.h"
 #include "kernels/probe/probe.h"
 
 #include <math.h>
@@ -11,9 +12,10 @@ enum { ROOFS = sizeof roof_names / sizeof *roof_names };
 static double roof(int which) {
   static double value[ROOFS];
   const rb_variant *v;
+  if (rb_interrupted) return NAN;
   if (value[which] == 0) {
     value[which] = NAN;
-    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_available(v) == RB_OK)
+    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_timed(v) == RB_OK)
       rb_probe_measure(v, 0, 11, &value[which]);
     rb_clear();
   }

@@ -3,6 +3,7 @@
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/environment.h"
 #include "experiments/runner/exit_codes.h"
+#include "experiments/runner/interrupt.h"
 #include "experiments/runner/progress.h"
 #include "experiments/runner/record.h"
 #include "experiments/runner/roofs.h"
@@ -11,7 +12,6 @@
 #include "solvers/krylov/krylov.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,11 +32,6 @@ typedef struct {
   rb_progress progress;
   tally tally;
 } run_state;
-
-static void on_signal(int s) {
-  (void)s;
-  rb_interrupted = 1;
-}
 
 /* ---- the cases of an experiment ------------------------------------------------------------------------ */
 
@@ -221,8 +216,7 @@ static int run_all(const rb_run_options *o) {
   static char paths[MOST][4096];
   int count = 0, code = RB_EXIT_OK;
   tally total = {0};
-  signal(SIGINT, on_signal);
-  signal(SIGTERM, on_signal);
+  rb_catch_interrupts();
   for (int i = 0; i < o->experiment_count; i++) {
     int n;
     rb_status st = rb_experiments_find(o->experiments[i], paths + count, MOST - count, &n);

@@ -106,6 +106,9 @@ done:
   return st;
 }
 
+/* Between phases, each of which may take minutes. */
+static rb_status go_on(void) { return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK; }
+
 rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   rb_status st = RB_OK;
   const rb_case *c = s->c;
@@ -120,19 +123,21 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   int rotations = 1;
   *out = NULL;
   RB_TRY(rb_workload_find(c->method->kind, &w));
-  RB_TRY(skip_when_absent(rb_variant_available(c->variant)));
+  RB_TRY(skip_when_absent(rb_variant_timed(c->variant)));
   RB_TRY(rb_backend_get(c->variant->backend, &b));
   RB_TRY(rb_case_rotations(c, w, b, &rotations));
   RB_TRY(fits(c, w, b, rotations));
   rb_memory_reset_peak(b->kind);
   rb_progress_phase(s->progress, "set up");
   RB_TRY(w->setup(c, b, rotations, &state));
+  RB_TRY(go_on());
   rb_progress_phase(s->progress, "verify");
   RB_TRY(w->poison(state, 0));
   RB_TRY(b->timer_start());
   RB_TRY(w->run(state, 0));
   RB_TRY(b->timer_stop(&protocol.once));
   RB_TRY(b->sync());
+  RB_TRY(go_on());
   size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &first));
   if (!all_valid(&first)) {
@@ -140,6 +145,7 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
     rb_case_json_outcome(*out, &first);
     goto done;
   }
+  RB_TRY(go_on());
   before = rb_clocks_now();
   RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
   after = rb_clocks_now();

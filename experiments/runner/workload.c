@@ -104,6 +104,7 @@ rb_status rb_size_parse(const char *text, rb_grid *out) {
   }
   for (int a = 0; a < 3; a++)
     if (n[a] < 1 || n[a] > 1 << 20) return RB_FAIL(RB_EINVAL, "size '%s': 1 to 2^20 points an axis", text);
+  if (n[0] * n[1] > (1LL << 40) / n[2]) return RB_FAIL(RB_EINVAL, "size '%s': at most 2^40 points", text); /* bytes of hundreds of fields stay below 2^63 */
   *out = rb_grid_make(n[0], n[1], n[2]);
   return RB_OK;
 }
@@ -111,6 +112,8 @@ rb_status rb_size_parse(const char *text, rb_grid *out) {
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula) {
   if (o->metric_count < RB_CASE_VALUES)
     o->metrics[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
+  else /* one that is dropped must not go unnoticed: a NaN is no passed verification */
+    rb_outcome_verify(o, "metrics that a case has no room for", NAN, 0, name);
 }
 
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-enum { RB_CASE_AXES = 8, RB_CASE_VALUES = 56 };
+enum { RB_CASE_AXES = 8, RB_CASE_VALUES = 64 };
 
 typedef struct {
   const rb_descriptor *descriptor;

@@ -41,7 +41,7 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int rotations
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c, s->backend = b, s->halo = halo;
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
-  RB_TRY(rb_variant_available(c->variant));
+  RB_TRY(rb_variant_timed(c->variant));
   const char *slash = strchr(c->variant->name, '/');
   RB_CHECK(slash && strcmp(slash + 1, halo ? "copy-halo" : "copy") == 0, RB_EUNSUPPORTED, "%s is no copy", c->variant->name);
   s->ops = rb_copy_kernels(b->kind);

@@ -109,7 +109,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   (void)turn;
   o->data_file = s->pair.file[RB_TEMPLATE];
   memcpy(o->data_sha256, s->pair.sha256[RB_TEMPLATE], sizeof o->data_sha256);
-  RB_TRY(rb_external_results(s->c->variant, s->folder));
+  RB_TRY(rb_external_results(s->c->variant, s->folder, s->options.interrupted));
   RB_TRY(read_one(s, "warped.nii.gz", &warped));
   RB_TRY(read_one(s, "determinant.nii.gz", &det));
   for (int64_t i = 0; i < n; i++) {
@@ -127,6 +127,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "det_max", most, "1", "max");
   if (s->pair.labels[0] && s->pair.labels[1]) {
     RB_TRY(read_one(s, "warped_labels.nii.gz", &labels));
+    rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(n, labels.data) >= 0, 0, "a label map");
     const rb_overlap before = rb_overlap_of(n, s->pair.labels[RB_TEMPLATE], s->pair.labels[RB_REFERENCE]), after = rb_overlap_of(n, labels.data, s->pair.labels[RB_REFERENCE]);
     rb_outcome_metric(o, "dice_before", before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
     rb_outcome_metric(o, "dice_unsmoothed", after.all, "1", "the same after the program's own nearest-neighbour warp");

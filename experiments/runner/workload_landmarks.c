@@ -215,13 +215,13 @@ static void keep_momentum(void *context, const rb_landmarks_row *row) {
 /* The solve once more, then both objectives and gradients at the momenta on its way. Leaves another flow in the solver. */
 static rb_status follow(state *s, rb_landmarks *twin) {
   rb_status st = RB_OK;
-  static rb_landmarks_result again;
   trail *p = calloc(1, sizeof *p);
   const size_t m = (size_t)(s->set[0].n * s->set[0].dim);
   double *g[2] = {malloc(m * sizeof **g), malloc(m * sizeof **g)};
-  RB_CHECK(p && g[0] && g[1], RB_ENOMEM, "host memory");
+  rb_landmarks_result *again = calloc(1, sizeof *again);
+  RB_CHECK(p && g[0] && g[1] && again, RB_ENOMEM, "host memory");
   p->solver = s->solver, p->unknowns = m;
-  RB_TRY(rb_landmarks_solve(s->solver, keep_momentum, p, &again));
+  RB_TRY(rb_landmarks_solve(s->solver, keep_momentum, p, again));
   RB_TRY(p->st);
   for (int k = 0; k < p->count; k++) {
     double value[2], off = 0, norm = 0;
@@ -236,7 +236,7 @@ static rb_status follow(state *s, rb_landmarks *twin) {
   p = NULL;
 done:
   drop_trail(p);
-  free(g[1]), free(g[0]);
+  free(again), free(g[1]), free(g[0]);
   return st;
 }
 

@@ -208,6 +208,7 @@ static rb_status verify_labels(state *s, const json_t *metrics, rb_outcome *o) {
   rb_status st = RB_OK;
   rb_volume labels = {0};
   RB_TRY(read_one(s, "labels.nii.gz", &labels));
+  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
   const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->pair.labels[RB_REFERENCE]).all;
   const double told = number(json_object_get(metrics, "dice"), "after", "union");
   rb_outcome_verify(o, "Dice of the file's labels against metrics.json", fabs(dice - told), 1e-6, "metrics.json");

@@ -42,6 +42,7 @@ typedef struct rb_backend {
   rb_status (*record_end)(void **recording);
   rb_status (*replay)(void *recording);
   void (*drop)(void *recording);
+  int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing */
 } rb_backend;
 
 /* The backend, or RB_EDEVICE with the reason why it cannot be used here. */

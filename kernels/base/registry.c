@@ -87,3 +87,18 @@ rb_status rb_variant_available(const rb_variant *variant) {
   if (st == RB_OK && !variant->ops) st = RB_FAIL(RB_EDEVICE, "variant %s is not in this build", variant->name);
   return st;
 }
+
+rb_status rb_variant_timed(const rb_variant *variant) {
+  const rb_backend *b;
+  rb_status st = rb_variant_available(variant);
+  if (st == RB_OK) st = rb_backend_get(variant->backend, &b);
+  if (st == RB_OK && b->emulated) st = RB_FAIL(RB_EUNSUPPORTED, "%s is emulated here, executed on the CPU: its outputs can be checked, times would mean nothing; run it on a GPU", variant->name);
+  return st;
+}
+
+int rb_cuda_is_emulated(void) {
+  const rb_backend *b;
+  const rb_status st = rb_backend_get(RB_CUDA, &b);
+  rb_clear();
+  return st == RB_OK && b->emulated;
+}

@@ -34,6 +34,10 @@ rb_status rb_family_find(const char *name, const rb_family **out);
 rb_status rb_variant_find(const rb_family *family, const char *name, const rb_variant **out);
 /* RB_OK, or RB_EDEVICE with the reason: built without CUDA, no GPU, driver too old. */
 rb_status rb_variant_available(const rb_variant *variant);
+/* Whether times of it mean something: RB_EUNSUPPORTED for one that is executed by emulation. Failures of rb_variant_available likewise. */
+rb_status rb_variant_timed(const rb_variant *variant);
+/* Whether the CUDA variants of this build are executed on the CPU. */
+int rb_cuda_is_emulated(void);
 /* The candidate with the smallest edit distance to `name`, or NULL when none is near. */
 const char *rb_nearest(const char *name, const char *const *candidates, int count);
 

@@ -3,7 +3,6 @@
 #define RB_COMPOSE_TEXTURE_CUH
 
 #include "kernels/compose/compose_cuda.cuh"
-#include "kernels/cuda/texture4.cuh"
 
 typedef struct {
   compose_plan base;

@@ -194,6 +194,11 @@ static const rb_backend backend = {
     "cuda",           RB_CUDA,         cuda_alloc, cuda_release,        cuda_upload, cuda_download,    cuda_fill,         cuda_sync,
     cuda_timer_start, cuda_timer_stop, cuda_stamp, cuda_stamp_interval, cuda_memory, cuda_cache_bytes, cuda_record_begin, cuda_record_end,
     cuda_replay,      cuda_drop,
+#ifdef RB_CUDA_EMULATED
+    1,
+#else
+    0,
+#endif
 };
 
 static rb_status open_device(void) {

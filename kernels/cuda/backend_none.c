@@ -1,6 +1,5 @@
 /* Stand-in for the CUDA backend in builds without nvcc: everything that asks for a GPU learns why. */
 #include "kernels/base/backend.h"
-#include "kernels/cuda/cupti_counters.h"
 #include "kernels/cuda/device_info.h"
 
 #include <string.h>
@@ -20,8 +19,3 @@ rb_status rb_device_bus(char *out, int size) {
 }
 void rb_profiler_start(void) {}
 void rb_profiler_stop(void) {}
-
-rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context, double *values) {
-  (void)metrics, (void)count, (void)run, (void)context, (void)values;
-  return RB_FAIL(RB_EUNSUPPORTED, "built without CUDA");
-}

@@ -1,11 +1,10 @@
-/* The only places where CUDA calls are checked, kernels are launched and textures are fetched. */
+/* The only places where CUDA calls are checked and kernels are launched. */
 #ifndef RB_CUDA_CUH
 #define RB_CUDA_CUH
 
 #include "kernels/base/backend.h"
 #include "kernels/base/grid.h"
-
-#include <cuda_runtime.h>
+#include "kernels/cuda/language.cuh"
 
 /* The stream on which every kernel of the project runs. Valid once rb_cuda_backend succeeded. */
 extern "C" cudaStream_t rb_cuda_stream(void);
@@ -25,18 +24,12 @@ extern "C" const char *rb_cuda_explain(int error);
 /* Launch on rb_cuda_stream() and check. The function returns rb_status through `done:`. */
 #define RB_LAUNCH(kernel, grid, block, shared, ...)                                               \
   do {                                                                                            \
-    kernel<<<(grid), (block), (shared), rb_cuda_stream()>>>(__VA_ARGS__);                         \
-    cudaError_t rb_e = cudaGetLastError();                                                        \
+    cudaError_t rb_e = RB_START(kernel, (grid), (block), (shared), rb_cuda_stream(), ##__VA_ARGS__); \
     if (rb_e != cudaSuccess) {                                                                    \
       st = RB_FAIL(RB_EDEVICE, "launch of %s: %s", #kernel, cudaGetErrorString(rb_e));            \
       goto done;                                                                                  \
     }                                                                                             \
   } while (0)
-
-/* u, v, w normalised: texel i of an axis of n is centred at (i + 0.5) / n. */
-static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u, float v, float w) {
-  return tex3D<float>(t, u, v, w);
-}
 
 /* i modulo n for any i; one conditional add in the common case of less than one period off. */
 static __device__ __forceinline__ int rb_wrap_near(int i, int n) {

@@ -15,7 +15,7 @@
     rb_how.dynamicSmemBytes = (shared_bytes);                             \
     rb_how.stream = rb_cuda_stream();                                     \
     rb_how.attrs = &rb_together, rb_how.numAttrs = 1;                     \
-    RB_CUDA_TRY(cudaLaunchKernelEx(&rb_how, kernel, __VA_ARGS__));        \
+    RB_CUDA_TRY(RB_START_TOGETHER(kernel, rb_how, __VA_ARGS__));          \
   } while (0)
 
 #endif

@@ -61,7 +61,7 @@ static __device__ __forceinline__ pack<4> sum_axes(const stage &s, const pack<4>
 /* A block: LANES * 4 values of x3, ROWS of x2, `tall` planes. n1 >= HALO, n2 >= ROWS + HALO, n3 a multiple of 4. */
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     divergence_staged(const float *__restrict__ f, float *__restrict__ d, int n1, int n2, int n3, int tall, fd8_coefficients k) {
-  extern __shared__ stage stages[];
+  RB_DYNAMIC_SHARED(stage, stages, alignof(stage));
   const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES, x1 = blockIdx.z * tall, x2 = blockIdx.y * ROWS, x3 = blockIdx.x * WIDE;
   const tile t = {x1, x2, x3, min(tall, n1 - x1), min(ROWS, n2 - x2), min(LANES, (n3 - x3) / 4)};
   const bool mine = lane < t.packs && row < t.rows;

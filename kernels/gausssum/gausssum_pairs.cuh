@@ -18,13 +18,6 @@ static inline kernel_width width_of(double sigma) {
   return k;
 }
 
-/* One special-function instruction; what is below 2^-126 becomes 0. */
-static __device__ __forceinline__ float exp2_fast(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 template <int D>
 static __device__ __forceinline__ float gauss(kernel_width k, const float *a, const float *b, float (&d)[D]) {
   float r2 = 0;
@@ -33,7 +26,7 @@ static __device__ __forceinline__ float gauss(kernel_width k, const float *a, co
     d[c] = a[c] - b[c];
     r2 = c == 0 ? d[c] * d[c] : fmaf(d[c], d[c], r2);
   }
-  return exp2_fast(k.f * r2);
+  return rb_exp2_approx(k.f * r2); /* one instruction */
 }
 template <int D>
 static __device__ __forceinline__ float product(const float *a, const float *b) {

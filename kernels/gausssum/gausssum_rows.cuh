@@ -157,31 +157,10 @@ done:
 
 /* ---- whole flows ------------------------------------------------------------------------------------------ */
 
-/* Up to three numbers of a point and the step that they are for. */
-struct __align__(16) parcel {
-  unsigned step;
-  float value[3];
-};
-/* One aligned access of 16 bytes each way (PTX ISA 8.3, with CUDA 12.3), relaxed and past the L1 cache. That all of it becomes visible together is what
+/* Up to three numbers of a point and, in `head`, the step that they are for. That all of it becomes visible together is what
  * GPUs do (libraries between GPUs rest on it, too); PTX's text promises it up to 8 bytes. `check` compares whole flows with single steps bit for bit.
  * No fence is needed: what a block sends depends on what it has read, and a slot is sent to again only after that. */
-#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-enum { PARCELS_WORK = 1 };
-static __device__ __forceinline__ void send(parcel *to, parcel p) {
-  asm volatile("{ .reg .b64 low, high; .reg .b128 all; mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4}; mov.b128 all, {low, high};"
-               " st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(to), "r"(p.step), "f"(p.value[0]), "f"(p.value[1]), "f"(p.value[2]) : "memory");
-}
-static __device__ __forceinline__ parcel look(const parcel *at) {
-  parcel p;
-  asm volatile("{ .reg .b64 low, high; .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%4]; mov.b128 {low, high}, all;"
-               " mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }" : "=r"(p.step), "=f"(p.value[0]), "=f"(p.value[1]), "=f"(p.value[2]) : "l"(at) : "memory");
-  return p;
-}
-#else
-enum { PARCELS_WORK = 0 };
-static __device__ __forceinline__ void send(parcel *, parcel) {}
-static __device__ __forceinline__ parcel look(const parcel *) { return parcel(); }
-#endif
+typedef rb_words parcel;
 
 /* A flow: `steps` Euler steps of two vectors a point, q and p, or on the way back alpha and beta along q and p that stand already. */
 struct journey {
@@ -210,7 +189,7 @@ static size_t flow_bytes(int n) {
 }
 template <int D, class OP>
 static __device__ __forceinline__ flow_memory<D, OP> &memory() {
-  extern __shared__ __align__(16) unsigned char rb_flow_memory[];
+  RB_DYNAMIC_SHARED(unsigned char, rb_flow_memory, 16);
   return *reinterpret_cast<flow_memory<D, OP> *>(rb_flow_memory);
 }
 template <int D, class OP>
@@ -233,10 +212,10 @@ static __device__ __forceinline__ void stand(const float *array, int n, int room
 
 /* One parcel, when it is there. What never comes, because something has written over it, ends the kernel with an error instead of hanging it. */
 static __device__ __forceinline__ parcel wait_for(const parcel *at, unsigned step) {
-  parcel p = look(at);
-  for (unsigned looks = 0; p.step != step; looks++) {
+  parcel p = rb_load_relaxed(at);
+  for (unsigned looks = 0; p.head != step; looks++) {
     if (looks >= LOOKS) __trap();
-    p = look(at);
+    p = rb_load_relaxed(at);
   }
   return p;
 }
@@ -253,15 +232,15 @@ static __device__ __noinline__ void arrive(int room, int n, const parcel *from, 
     parcel p[BATCH];
     bool missing = true;
 #pragma unroll
-    for (int b = 0; b < BATCH; b++) p[b].step = ~step;
+    for (int b = 0; b < BATCH; b++) p[b].head = ~step;
     for (unsigned looks = 0; missing; looks++) {
       if (looks >= LOOKS) __trap();
 #pragma unroll
       for (int b = 0; b < BATCH; b++)
-        if (p[b].step != step && first + b * blockDim.x < total) p[b] = look(from + first + b * blockDim.x);
+        if (p[b].head != step && first + b * blockDim.x < total) p[b] = rb_load_relaxed(from + first + b * blockDim.x);
       missing = false;
 #pragma unroll
-      for (int b = 0; b < BATCH; b++) missing |= p[b].step != step && first + b * blockDim.x < total;
+      for (int b = 0; b < BATCH; b++) missing |= p[b].head != step && first + b * blockDim.x < total;
     }
 #pragma unroll
     for (int b = 0; b < BATCH; b++) {
@@ -386,13 +365,13 @@ static __global__ void __launch_bounds__(crew<OP>::THREADS) whole_flow(kernel_wi
       if (!mine) continue;
       of.own[r][m][d] = now;
       if (row >= n) continue;
-      if (d == 0 && step + 1 < j.steps) send(j.parcels + ((step + 1) % 2 * 2 + m) * n + row, p);
+      if (d == 0 && step + 1 < j.steps) rb_store_relaxed(j.parcels + ((step + 1) % 2 * 2 + m) * n + row, p);
       if (!of_first && step == 0 && j.first_second) j.first_second[d * n + row] = rate;
       if (!BACK || step + 1 == j.steps) (m == 0 ? j.to_first : j.to_second)[(BACK ? 0 : step * j.stride) + d * n + row] = now;
     }
   }
-  /* All blocks have read it: the last step needed something of each, and without a second step it means nothing. */
-  if (blockIdx.x == 0 && threadIdx.x == 0) *j.made = made + j.steps;
+  /* All blocks have read it: the last step needed something of each. Without a second step no parcel was sent, and nothing is counted. */
+  if (blockIdx.x == 0 && threadIdx.x == 0 && j.steps > 1) *j.made = made + j.steps;
 }
 
 /* Whether a block's shared memory holds n points and all blocks run at the same time. */
@@ -415,7 +394,7 @@ static rb_status flow_fits(int n, int processors, int *out) {
   rb_status st = RB_OK;
   int device = 0, cooperates = 0, there = 0, back = 0;
   *out = 0;
-  if (!PARCELS_WORK) return st;
+  if (!RB_RELAXED_WORDS_WORK) return st;
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device));
   RB_TRY((one_fits<D, hamiltonian_flow<D> >(device, n, processors, &there)));

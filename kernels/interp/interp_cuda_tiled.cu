@@ -119,7 +119,7 @@ static __device__ __forceinline__ float gather_tile(const float *tile, const int
 template <int BASIS, int BOUNDARY>
 static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(field_view v, int64_t np, const float *__restrict__ x,
                                                            float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
-  extern __shared__ __align__(16) float tile[];
+  RB_DYNAMIC_SHARED(float, tile, 16);
   const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1, ROWS = shape<BASIS>::ROWS;
   __shared__ int part[WARPS][6], row_at[ROWS];
   const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
@@ -141,7 +141,8 @@ static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(f
       }
   b = bounding_box(b, part);
   wild = __syncthreads_or(wild);
-  int lo[3] = {b.lo[0] - SHIFT, b.lo[1] - SHIFT, b.lo[2] - SHIFT};
+  /* unsigned: of a wild point, whose box is not used, the difference may wrap */
+  int lo[3] = {(int)((unsigned)b.lo[0] - SHIFT), (int)((unsigned)b.lo[1] - SHIFT), (int)((unsigned)b.lo[2] - SHIFT)};
   const int vector = BOUNDARY == RB_PERIODIC && v.n3 % 4 == 0 && (uintptr_t)v.f % 16 == 0;
   if (vector) lo[2] &= ~3;
   int64_t d1 = (int64_t)b.hi[0] - b.lo[0] + TAPS, d2 = (int64_t)b.hi[1] - b.lo[1] + TAPS;

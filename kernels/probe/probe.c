@@ -16,7 +16,7 @@ const rb_family rb_probe_family = {
 rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate) {
   rb_status st = RB_OK;
   const rb_backend *backend;
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_timed(variant));
   RB_TRY(rb_backend_get(variant->backend, &backend));
   const rb_probe_ops *ops = variant->ops;
   RB_CHECK(samples > 0, RB_EINVAL, "probe: %d samples", samples);

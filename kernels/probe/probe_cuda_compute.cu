@@ -26,11 +26,6 @@ static __global__ void __launch_bounds__(THREADS) fma_kernel(float *out, float a
   out[blockIdx.x * THREADS + threadIdx.x] = s;
 }
 
-static __device__ __forceinline__ float exp2_approx(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 /* x -> 2^(-x) converges to its fixed point 0.6412 from anywhere in [0, 1]: the result can be checked. */
 static __global__ void __launch_bounds__(THREADS) exp2_kernel(float *out) {
   float v[8];
@@ -38,7 +33,7 @@ static __global__ void __launch_bounds__(THREADS) exp2_kernel(float *out) {
   for (int q = 0; q < 8; q++) v[q] = (float)(threadIdx.x + q) / (THREADS + 8);
   for (int r = 0; r < ROUNDS / 4; r++)
 #pragma unroll
-    for (int q = 0; q < 8; q++) v[q] = exp2_approx(-v[q]);
+    for (int q = 0; q < 8; q++) v[q] = rb_exp2_approx(-v[q]);
   float s = 0;
 #pragma unroll
   for (int q = 0; q < 8; q++) s += v[q];

@@ -12,31 +12,6 @@ struct shape {
   enum { FILTERED = TILE2 * WIDTH, TASKS = P * FILTERED / DEEP, BYTES = P * (STAGES * CELLS + 2 * FILTERED) * (int)sizeof(float) };
 };
 
-/* V floats to shared memory without waiting; zeros where there is no source. */
-template <int V>
-static __device__ __forceinline__ void fetch(float *to, const float *from, bool there) {
-#if __CUDA_ARCH__ >= 800
-  const unsigned address = (unsigned)__cvta_generic_to_shared(to);
-  const int bytes = there ? 4 * V : 0;
-  if (V == 4) asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
-#else
-  for (int q = 0; q < V; q++) to[q] = there ? from[q] : 0.0f;
-#endif
-}
-static __device__ __forceinline__ void fetch_batch(void) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-/* All but the last LATER batches are there. */
-template <int LATER>
-static __device__ __forceinline__ void fetch_wait(void) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
-#endif
-}
-
 /* sum[q] = the kernel over a[SIDE + q - R .. SIDE + q + R]. */
 template <int R, int COUNT, int SIDE>
 static __device__ __forceinline__ void filter(const weights &w, const float *a, float *sum) {
@@ -60,7 +35,7 @@ typedef struct {
 template <int R, int V, int P, int STAGES>
 static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, int n2, int n3, int tiles, cut c, weights w, const float *__restrict__ in, float *__restrict__ out) {
   typedef shape<R, V, P, STAGES> S;
-  extern __shared__ __align__(16) float planes[];
+  RB_DYNAMIC_SHARED(float, planes, 16);
   float *const raw = planes, *const columns = planes + STAGES * P * S::CELLS; /* [STAGES][P][...], [2][P][...] */
   const int t = threadIdx.x, across = (n3 + TILE3 - 1) / TILE3, down = (n2 + TILE2 - 1) / TILE2;
   const int64_t plane = (int64_t)n2 * n3;
@@ -96,10 +71,10 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
           float *to = raw + (stage * P + half) * S::CELLS + t * V;
 #pragma unroll
           for (int q = 0; q < S::LOADS; q++)
-            if ((t + q * FUSED_THREADS) * V < S::CELLS) fetch<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
+            if ((t + q * FUSED_THREADS) * V < S::CELLS) rb_copy_async<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
           f += plane;
         }
-      fetch_batch();
+      rb_copy_async_commit();
     };
     at += end - begin;
     __syncthreads(); /* the tile before is done with */
@@ -107,14 +82,14 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
     for (int q = 0; q < STAGES - 1; q++) load(low + q * P, q);
     int stage = 0, turn = 0;
     for (int z = low; z < end + R + P; z += P, turn ^= 1) {
-      fetch_wait<STAGES - 2>();
+      rb_copy_async_wait<STAGES - 2>();
       __syncthreads(); /* the planes z are there, and so are the filtered ones before them; the other buffers are read no more */
       load(z + (STAGES - 1) * P, stage == 0 ? STAGES - 1 : stage - 1);
       if (z < high) {
 #pragma unroll
         for (int first = 0; first < S::TASKS; first += FUSED_THREADS) {
           const int task = first + t, half = task / (S::FILTERED / DEEP), rest = task % (S::FILTERED / DEEP), row = rest / S::WIDTH * DEEP, column = rest % S::WIDTH;
-          if (task >= S::TASKS) break;
+          if (task >= S::TASKS || z + half >= high) break; /* beyond the last plane nothing was loaded, and nothing uses it */
           const float *s = raw + (stage * P + half) * S::CELLS + row * S::WIDTH + column;
           float *to = columns + (turn * P + half) * S::FILTERED + row * S::WIDTH + column;
           float v[DEEP + 2 * R], sum[DEEP];

@@ -5,7 +5,7 @@
 enum { THREADS = 256 };
 
 static __global__ void __launch_bounds__(THREADS) line_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
-  extern __shared__ float s[];
+  RB_DYNAMIC_SHARED(float, s, 4);
   const int64_t line = (int64_t)blockIdx.x, first = line / v.inner * v.length * v.inner + line % v.inner;
   const int r = w.radius;
   for (int t = threadIdx.x; t < v.length + 2 * r; t += THREADS) {

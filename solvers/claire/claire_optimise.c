@@ -60,6 +60,11 @@ static void add_row(rb_claire *c, int iteration, double f, double gradient, doub
   if (c->hook) c->hook(c->hook_context, &row);
 }
 
+typedef struct {
+  const rb_claire *solver;
+  void *of_petsc; /* its own test's */
+} krylov_test;
+
 static int stop_wanted(const rb_claire *c) { return c->options.interrupted && *c->options.interrupted; }
 
 /* Called at iteration 0 and after every Newton step; a level takes at least one step. */
@@ -79,6 +84,32 @@ static PetscErrorCode converged(Tao tao, void *context) {
   else if (iteration >= c->options.most_newton) reason = TAO_DIVERGED_MAXITS;
   PetscCall(TaoSetConvergedReason(tao, reason));
   return 0;
+}
+
+/* PETSc's own test, and an end as soon as one is wished for: a Newton step may take hundreds of products, minutes on a CPU. The step so far is kept. */
+static PetscErrorCode krylov_converged(KSP ksp, PetscInt iteration, PetscReal norm, KSPConvergedReason *reason, void *context) {
+  krylov_test *t = context;
+  PetscCall(KSPConvergedDefault(ksp, iteration, norm, reason, t->of_petsc));
+  if (*reason == KSP_CONVERGED_ITERATING && stop_wanted(t->solver)) *reason = KSP_CONVERGED_ITS;
+  return 0;
+}
+static PetscErrorCode krylov_test_destroy(void *context) {
+  krylov_test *t = context;
+  PetscCall(KSPConvergedDefaultDestroy(t->of_petsc));
+  free(t);
+  return 0;
+}
+static rb_status set_krylov_test(rb_claire *c) {
+  rb_status st = RB_OK;
+  krylov_test *t = calloc(1, sizeof *t);
+  RB_CHECK(t, RB_ENOMEM, "host memory");
+  t->solver = c;
+  RB_PETSC(KSPConvergedDefaultCreate(&t->of_petsc));
+  RB_PETSC(KSPSetConvergenceTest(c->ksp, krylov_converged, t, krylov_test_destroy));
+  t = NULL;
+done:
+  free(t);
+  return st;
 }
 
 rb_status rb_claire_optimiser_create(rb_claire *c) {
@@ -106,6 +137,7 @@ rb_status rb_claire_optimiser_create(rb_claire *c) {
   RB_PETSC(TaoSetFromOptions(c->tao));
   RB_PETSC(KSPSetNormType(c->ksp, KSP_NORM_UNPRECONDITIONED));
   RB_PETSC(KSPSetPreSolve(c->ksp, set_forcing, c));
+  RB_TRY(set_krylov_test(c));
 done:
   return st;
 }

@@ -5,11 +5,18 @@
 
 static double dice(double both, double a, double b) { return a + b > 0 ? 2 * both / (a + b) : NAN; }
 
+static int is_label(float value) { return value >= 0 && value < RB_LABELS && value == floorf(value); }
+int64_t rb_overlap_first_bad(int64_t n, const float *labels) {
+  for (int64_t i = 0; i < n; i++)
+    if (!is_label(labels[i])) return i;
+  return -1;
+}
+
 rb_overlap rb_overlap_of(int64_t n, const float *a, const float *b) {
   int64_t in_a[RB_LABELS] = {0}, in_b[RB_LABELS] = {0}, both[RB_LABELS] = {0}, any_a = 0, any_b = 0, any_both = 0;
   rb_overlap o = {.least = NAN};
   for (int64_t i = 0; i < n; i++) {
-    int la = (int)a[i], lb = (int)b[i];
+    const int la = is_label(a[i]) ? (int)a[i] : 0, lb = is_label(b[i]) ? (int)b[i] : 0;
     in_a[la]++, in_b[lb]++;
     if (la == lb) both[la]++;
     any_a += la > 0, any_b += lb > 0, any_both += la > 0 && lb > 0;

@@ -14,7 +14,9 @@ typedef struct {
   int count;               /* of those */
 } rb_overlap;
 
-/* a, b: n whole numbers from 0 to 255. */
+/* The first value that is no whole number from 0 to RB_LABELS - 1 (a NaN is none), or -1 where all are. */
+int64_t rb_overlap_first_bad(int64_t n, const float *labels);
+/* a, b: n whole numbers from 0 to 255; what is none counts as background. */
 rb_overlap rb_overlap_of(int64_t n, const float *a, const float *b);
 
 #endif

@@ -27,6 +27,7 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
   rb_status st = RB_OK;
   char log[4096], said[256];
   int code = 0;
+  enum { PATIENCE = 1000 }; /* turns of 5 ms that a program has to end by itself */
   RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
   struct stat before;
   const long said_before = stat(log, &before) == 0 ? (long)before.st_size : 0;
@@ -38,9 +39,10 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
     execvp(arguments[0], arguments);
     _exit(127);
   }
+  int asked = 0; /* to end: how many turns ago */
   for (pid_t ended; (ended = waitpid(child, &code, WNOHANG)) != child;) {
     if (ended == 0) {
-      if (interrupted && *interrupted) kill(child, SIGTERM);
+      if (interrupted && *interrupted && asked++ % PATIENCE == 0) kill(child, asked == 1 ? SIGTERM : SIGKILL);
       nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
       continue;
     }

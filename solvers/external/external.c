@@ -59,7 +59,7 @@ done:
   return st;
 }
 
-rb_status rb_external_results(const rb_variant *variant, const char *folder) {
+rb_status rb_external_results(const rb_variant *variant, const char *folder, const volatile int *interrupted) {
   rb_status st = RB_OK;
   char field[4096], det[4200], labels[4096], moved[4200], *program = (char *)(uintptr_t)variant->ops;
   char *jacobian[] = {program, "jacobian", "--input", field, det, NULL};
@@ -69,8 +69,8 @@ rb_status rb_external_results(const rb_variant *variant, const char *folder) {
   snprintf(det, sizeof det, "--output-img=%.4000s/determinant.nii.gz", folder);
   snprintf(labels, sizeof labels, "%.4000s/labels.nii.gz", folder);
   snprintf(moved, sizeof moved, "--output-img=%.4000s/warped_labels.nii.gz", folder);
-  RB_TRY(rb_child_run(folder, jacobian, NULL));
-  if (access(labels, R_OK) == 0) RB_TRY(rb_child_run(folder, warp, NULL));
+  RB_TRY(rb_child_run(folder, jacobian, interrupted));
+  if (access(labels, R_OK) == 0) RB_TRY(rb_child_run(folder, warp, interrupted));
 done:
   return st;
 }

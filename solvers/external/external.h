@@ -23,6 +23,6 @@ rb_status rb_external_version(const rb_variant *variant, char *out, size_t size)
  * RB_EIO repeats the program's last line when it fails, RB_EINTERRUPTED when it was interrupted. */
 rb_status rb_external_register(const rb_variant *variant, const rb_external_options *options, const char *folder);
 /* After it, by the same program: determinant.nii.gz and, where labels.nii.gz lies there, warped_labels.nii.gz. */
-rb_status rb_external_results(const rb_variant *variant, const char *folder);
+rb_status rb_external_results(const rb_variant *variant, const char *folder, const volatile int *interrupted);
 
 #endif

@@ -1,6 +1,8 @@
 /* Starting PETSc, and errors across its border. */
 #include "solvers/krylov/krylov.h"
 
+#include <stdlib.h>
+
 static int opened;
 static rb_status remembered = RB_OK;
 
@@ -15,6 +17,9 @@ static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function
 rb_status rb_krylov_open(void) {
   rb_status st = RB_OK;
   if (opened) return RB_OK;
+  /* Open MPI: one process needs neither a daemon beside it nor a folder in TMPDIR, and both fail with 50 lines where they cannot be had. Other MPIs ignore these. */
+  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
   RB_PETSC(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
   RB_PETSC(PetscOptionsSetValue(NULL, "-skip_petscrc", "true"));
   RB_PETSC(PetscInitializeNoArguments());

@@ -1,12 +1,16 @@
 /* Status, memory accounting, names, random numbers, grids. */
 #include "tests/cmocka_all.h"
 
+#include "cpu_ref/base/memory_limits.h"
 #include "kernels/base/backend.h"
 #include "kernels/base/grid.h"
 #include "kernels/base/registry.h"
 #include "kernels/base/rng.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef RB_WITH_CUDA
 const char *rb_cuda_explain(int error); /* kernels/cuda/cuda.cuh, which C cannot include */
@@ -151,6 +155,41 @@ static void gpu_memory_runs_out(void **s) {
   rb_release(b, p);
 }
 
+static void write_text(const char *folder, const char *name, const char *text) {
+  char path[400];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+/* Made folders stand for the kernel's: version 2 with a limit two groups above, version 1 without one. */
+static void control_groups_limit_memory(void **s) {
+  (void)s;
+  char root[] = "/tmp/regbench-groups-XXXXXX", path[300], membership[300];
+  assert_non_null(mkdtemp(root));
+  snprintf(membership, sizeof membership, "%s/cgroup", root);
+  const char *const folders[] = {"a", "a/b", "memory"};
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+    assert_int_equal(mkdir(path, 0700), 0);
+  }
+  snprintf(path, sizeof path, "%s/a/b", root);
+  write_text(path, "memory.max", "max\n");
+  snprintf(path, sizeof path, "%s/a", root);
+  write_text(path, "memory.max", "1000000\n"), write_text(path, "memory.current", "400000\n"), write_text(path, "memory.stat", "anon 1\ninactive_file 100000\n");
+  write_text(root, "cgroup", "0::/a/b\n");
+  assert_int_equal(rb_memory_left_by_groups(membership, root), 700000);
+  snprintf(path, sizeof path, "%s/memory", root);
+  write_text(path, "memory.limit_in_bytes", "9223372036854771712\n"), write_text(path, "memory.usage_in_bytes", "5\n");
+  write_text(root, "cgroup", "4:cpu,memory:/absent\n");
+  assert_true(rb_memory_left_by_groups(membership, root) == SIZE_MAX);
+  write_text(path, "memory.limit_in_bytes", "50\n");
+  assert_int_equal(rb_memory_left_by_groups(membership, root), 45);
+  snprintf(path, sizeof path, "rm -r %s", root);
+  assert_int_equal(system(path), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(cuda_errors_tell_the_way_out), cmocka_unit_test(gpu_memory_runs_out), cmocka_unit_test(first_message_wins),        cmocka_unit_test(memory_is_counted),
@@ -158,7 +197,7 @@ int main(void) {
 #ifndef NDEBUG
       cmocka_unit_test(debug_memory_is_poisoned_and_guarded),
 #endif
-      cmocka_unit_test(nearest_name_is_offered),   cmocka_unit_test(names_are_unique),
+      cmocka_unit_test(control_groups_limit_memory), cmocka_unit_test(nearest_name_is_offered),   cmocka_unit_test(names_are_unique),
       cmocka_unit_test(wave_numbers_drop_nyquist), cmocka_unit_test(random_numbers_are_uniform),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -104,6 +106,47 @@ static void bad_files_are_told(void **s) {
   fputs("this is no image", f);
   fclose(f);
   refused(path_of("text.nii"), RB_EFORMAT, "not a NIfTI file");
+}
+
+/* make_file's file with `bytes` of its header replaced. */
+static const char *with_field(size_t at, const void *value, size_t bytes) {
+  const char *path = make_file("field.nii", 3, 1, 1, 5, 0);
+  FILE *f = fopen(path, "r+b");
+  fseek(f, (long)at, SEEK_SET);
+  fwrite(value, bytes, 1, f);
+  fclose(f);
+  return path;
+}
+/* Fields that the NIfTI library mends in silence, or prints lines of its own for. */
+static void headers_that_cannot_be_meant(void **state) {
+  (void)state;
+  static const struct {
+    size_t at;
+    float value;
+    const char *told;
+  } floats[] = {{offsetof(nifti_1_header, vox_offset), 0, "vox_offset"}, {offsetof(nifti_1_header, vox_offset), -352, "vox_offset"},
+                {offsetof(nifti_1_header, vox_offset), NAN, "vox_offset"}, {offsetof(nifti_1_header, scl_slope), INFINITY, "scl_slope"}};
+  static const struct {
+    size_t at;
+    short value;
+    const char *told;
+  } shorts[] = {{offsetof(nifti_1_header, sizeof_hdr), 0, "sizeof_hdr"}, {offsetof(nifti_1_header, bitpix), 16, "bitpix"}, {offsetof(nifti_1_header, datatype), 4, "bitpix"},
+                {offsetof(nifti_1_header, dim) + 2, -4, "voxels along axis 1"}, {offsetof(nifti_1_header, dim) + 2, 30000, "truncated"}};
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) refused(with_field(floats[i].at, &floats[i].value, sizeof(float)), RB_EFORMAT, floats[i].told);
+  for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) refused(with_field(shorts[i].at, &shorts[i].value, sizeof(short)), RB_EFORMAT, shorts[i].told);
+}
+/* A file that goes on for long, a folder, and a pipe, which would hang. */
+static void files_that_are_none(void **state) {
+  (void)state;
+  const char *path = make_file("long.nii", 3, 1, 1, 5, 0);
+  if (truncate(path, 1 << 22) != 0) fail();
+  refused(path, RB_EINVAL, "more than its header announces");
+  refused(folder, RB_EINVAL, "is a folder");
+  path = path_of("pipe.nii");
+  if (mkfifo(path, 0600) != 0) fail();
+  alarm(10);
+  refused(path, RB_EINVAL, "is a pipe");
+  alarm(0);
 }
 
 static void gzip_checksum_is_believed(void **s) {
@@ -287,7 +330,7 @@ static int tear_down(void **s) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good_files_are_read),       cmocka_unit_test(bad_files_are_told),
-      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(axes_are_compared), cmocka_unit_test(a_write_that_fails_leaves_nothing),
+      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(headers_that_cannot_be_meant), cmocka_unit_test(files_that_are_none), cmocka_unit_test(axes_are_compared), cmocka_unit_test(a_write_that_fails_leaves_nothing),
       cmocka_unit_test(large_files_come_back),
       cmocka_unit_test(resampling),                cmocka_unit_test(phantoms),
   };

@@ -69,6 +69,43 @@ static void refused(const char *text, const char *must_tell) {
   rb_descriptor_free(d);
 }
 
+static void what_yaml_allows_besides(void **s) {
+  (void)s;
+  rejected(HEAD METHODS AXES COLUMNS "---\n" HEAD, RB_EFORMAT, "a second document begins");
+  rejected("schema: 1\npaper: &p p\nname: *p\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "alias '*p'");
+  rejected("schema: 1\npaper: p\nname: !!binary n\ntitle: t\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "without tags");
+  rejected("schema: 1\npaper: p\nname: n\ntitle: \"a\\0b\"\nsource: s\ncache: warm\n" METHODS AXES COLUMNS, RB_EFORMAT, "NUL");
+}
+
+/* Two cases of one name could not be told apart; products of axes must not wrap. */
+static void cases_have_names(void **s) {
+  (void)s;
+  char label[400], text[16384];
+  rb_descriptor *d;
+  rb_case *c;
+  int n;
+  memset(label, 'x', 300), label[300] = '\0';
+  snprintf(text, sizeof text, "%smethods:\n  - {label: %s, kind: interp, variant: cpu/omp, basis: linear}\n%s%s", HEAD, label, AXES, COLUMNS);
+  assert_int_equal(rb_descriptor_parse(text, "x.yaml", &d), RB_OK);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, NULL, 0, &c, &n), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "two cases could be taken for one"));
+  rb_clear();
+  rb_descriptor_free(d);
+  refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\", \"8\"]}\n" COLUMNS, "'8' appears twice");
+  size_t used = (size_t)snprintf(text, sizeof text, "%s%saxes:\n", HEAD, METHODS);
+  for (int a = 0; a < 8; a++) {
+    used += (size_t)snprintf(text + used, sizeof text - used, "  - {name: %s, quick: [", a ? a % 2 ? "data" : "points" : "size");
+    for (int v = 0; v < 256; v++) used += (size_t)snprintf(text + used, sizeof text - used, "%s\"%d\"", v ? "," : "", v + 1);
+    used += (size_t)snprintf(text + used, sizeof text - used, "]}\n");
+  }
+  snprintf(text + used, sizeof text - used, "%s", COLUMNS);
+  assert_int_equal(rb_descriptor_parse(text, "x.yaml", &d), RB_OK);
+  assert_int_equal(rb_cases_expand(d, RB_PRESET_QUICK, -1, NULL, 0, &c, &n), RB_EINVAL); /* 256^8 = 2^64 */
+  assert_non_null(strstr(rb_message(), "more than 100000 cases"));
+  rb_clear();
+  rb_descriptor_free(d);
+}
+
 static void nothing_is_ignored(void **s) {
   (void)s;
   static const char claim[] = "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, ";
@@ -85,6 +122,14 @@ static void nothing_is_ignored(void **s) {
   refused(text, "axis size has no value '16'");
   snprintf(text, sizeof text, "%s%swhere: \"size=64,points=smoth\"}\n", HEAD METHODS AXES COLUMNS, claim);
   refused(text, "axis points has no value 'smoth'");
+  static const char *const numbers[] = {"factor: nan", "factor: inf", "factor: 0"};
+  for (int i = 0; i < 3; i++) {
+    snprintf(text, sizeof text, "%sclaims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", %s}\n", HEAD METHODS AXES COLUMNS, numbers[i]);
+    refused(text, "a finite number other than 0");
+  }
+  refused(HEAD METHODS AXES COLUMNS "claims:\n  - {id: c, text: t, metric: time, left: A, right: \"-inf\", relation: \"<=\", factor: 1}\n", "neither a finite number nor a method");
+  refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numeric, tolerance: inf, reason: r}\n", "tolerance inf");
+  refused(HEAD "methods:\n  - {label: \"A|B\", kind: copy, variant: cpu/copy}\naxes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS, "would break a table");
   refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numeric, tolerance: 0.5}\n", "a tolerance needs a reason");
   refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, methods: [C]}\n", "plot 'f': no method 'C'");
   refused(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, published: err}\n", "no column 'err'");
@@ -192,7 +237,7 @@ static void sizes_are_checked(void **s) {
   assert_int_equal(rb_size_parse("64", &g), RB_OK);
   assert_int_equal(rb_size_parse("3x4x5", &g), RB_OK);
   assert_int_equal(g.n[2], 5);
-  static const char *const bad[] = {"", "0", "-3", "3x4", "3x4x5x6", "64k", "2000000"};
+  static const char *const bad[] = {"", "0", "-3", "3x4", "3x4x5x6", "64k", "2000000", "1048576", "1048576x1048576x2"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(rb_size_parse(bad[i], &g), RB_EINVAL);
     rb_clear();
@@ -201,7 +246,7 @@ static void sizes_are_checked(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told), cmocka_unit_test(nothing_is_ignored), cmocka_unit_test(names_are_file_names), cmocka_unit_test(words_are_what_parsers_take),   cmocka_unit_test(a_missing_file_is_told),
+      cmocka_unit_test(a_good_one_is_read), cmocka_unit_test(errors_are_told), cmocka_unit_test(nothing_is_ignored), cmocka_unit_test(what_yaml_allows_besides), cmocka_unit_test(cases_have_names), cmocka_unit_test(names_are_file_names), cmocka_unit_test(words_are_what_parsers_take),   cmocka_unit_test(a_missing_file_is_told),
       cmocka_unit_test(cases_expand),       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(a_phantom_stands_in),
   };

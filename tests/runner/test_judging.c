@@ -6,6 +6,7 @@
 #include "experiments/runner/record.h"
 #include "experiments/runner/report/table.h"
 #include "experiments/runner/report/verdict.h"
+#include "experiments/runner/workload.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,6 +36,17 @@ static void printed_units(void **s) {
   assert_true(rb_printed_number("2200", &bound) == 2200 && !bound);
   assert_true(rb_printed_number(">2200", &bound) == 2200 && bound == '>');
   assert_true(rb_printed_number("<1e-3", &bound) == 1e-3 && bound == '<');
+}
+
+/* What has no place in a case makes it invalid instead of going missing. */
+static void metrics_are_not_dropped(void **s) {
+  (void)s;
+  static rb_outcome o;
+  for (int i = 0; i < RB_CASE_VALUES; i++) rb_outcome_metric(&o, "m", i, "1", "");
+  assert_int_equal(o.verification_count, 0);
+  rb_outcome_metric(&o, "one more", 1, "1", "");
+  assert_int_equal(o.verification_count, 1);
+  assert_false(o.verifications[0].value <= o.verifications[0].limit);
 }
 
 static void comparisons(void **s) {
@@ -322,7 +334,7 @@ static void human_units(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons),
+      cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons), cmocka_unit_test(metrics_are_not_dropped),
       cmocka_unit_test(cells),                 cmocka_unit_test(bounds),            cmocka_unit_test(claims),
       cmocka_unit_test(claims_about_printed_values), cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
       cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),

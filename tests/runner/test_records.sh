@@ -72,9 +72,9 @@ printed=$results/nvidia-tesla-v100/brunn2020/table8/published.json
 expect 0 "3 compared: 3 FASTER.*0 not comparable$" "$bin" compare "$printed" "$results/nvidia-h200/brunn2020/table8/paper.json"
 expect 4 "0 not comparable$" "$bin" compare "$results/nvidia-h200/brunn2020/table8/paper.json" published
 fields=$results/nvidia-h200/brunn2020/table5/paper.json
-sed -E 's/(label: ours grad FD8[^}]*scheme: )fd8/\1fd2/' "$fields" >scheme.json
+sed -E 's/(label: ours grad FD8[^}]*scheme: )fd8/\1fd2/' "$fields" >scheme.json && resealed scheme.json
 expect 0 "ours grad FD8.*not comparable: scheme differs" "$bin" compare "$fields" scheme.json
-sed -E 's/(label: CPU-LAG[^}]*basis: )lagrange/\1linear/' a.json >basis.json
+sed -E 's/(label: CPU-LAG[^}]*basis: )lagrange/\1linear/' a.json >basis.json && resealed basis.json
 expect 0 "CPU-LAG.*not comparable: basis differs" "$bin" compare a.json basis.json --delta 9
 # a time of one sample has no interval: 6 % are not confirmed, 20 % are
 once=$results/nvidia-h200/shooting2018/table1/paper.json
@@ -102,7 +102,7 @@ expect 2 "idle.yaml:8: method 'A': kind interp reads no scheme" "$bin" describe 
 if command -v gnuplot >/dev/null; then
   mkdir theirs
   sed -E 's/"name": "NVIDIA H200"/"name": "x`touch PWNED`'"'"'\\" y"/; s/GPU-TXTSPL/it'"'"'s `touch PWNED`/g; s/y_label: \\"/y_label: \\"a '"'"' `touch PWNED` /g' \
-    "$results/nvidia-h200/brunn2020/table4/paper.json" >theirs/paper.json
+    "$results/nvidia-h200/brunn2020/table4/paper.json" >theirs/paper.json && resealed theirs/paper.json
   expect 5 "plots in" "$bin" report theirs --plots
   ok "names in a record are drawn, not run" test -s theirs/error.png -a ! -e PWNED -a ! -e theirs/PWNED
   mkdir without
@@ -110,10 +110,25 @@ if command -v gnuplot >/dev/null; then
   expect 8 "gnuplot is not installed" env PATH="$work/without" "$bin" report theirs --plots
   ok "no script of this machine's paths remains" test -z "$(find theirs -name '*.gp')"
 fi
+# what no run writes was edited or damaged
+altered() { # PATTERN PERL: refused with the pattern once the record is edited so
+  perl -0pe "$2" a.json >altered.json
+  expect 2 "$1" "$bin" report altered.json
+}
+altered "descriptor_sha256 names" 's/(label: CPU-LAG, kind: interp, variant: )cpu.omp/$1cpu\/naive/'
+altered "nothing verifies it" 's/"verification": \[.*?\n   \]/"verification": []/s'
+altered "is said to be valid and fails" 's/"limit": [0-9.e-]+/"limit": -1/'
+altered "two cases are named" 's/"id": "CPU-SPL/"id": "CPU-LAG/'
+altered "its median lies outside its interval" 's/"low": [0-9.e-]+/"low": 1e9/'
+# control characters and bars of a record do not reach a terminal or a table's structure
+perl -0pe 's/"method": "GPU-TXTSPL"/"method": "GPU|TXT\\u001b[31mSPL"/g' "$results/nvidia-h200/brunn2020/table4/paper.json" >escape.json
+"$bin" report escape.json --format md >escape.md
+ok "no control characters in a table" test -z "$(tr -d '\t\n' <escape.md | tr -d '[:print:]' | head -c 9)"
+ok "a bar within a cell is escaped" grep -qF 'GPU\|TXT' escape.md
 # not finite is a result, and a wrong one
 perl -0pe 's/("error_rms": \{\s*"value": )[0-9.e-]+/$1null/' "$results/nvidia-h200/brunn2020/table4/paper.json" >nan.json
 expect 5 "not finite +2.2e-3|not finite +9.9e-3.*DIFFERS" "$bin" report nan.json
-sed 's#file: error#file: ../error#' "$results/nvidia-h200/brunn2020/table4/paper.json" >up.json
+sed 's#file: error#file: ../error#' "$results/nvidia-h200/brunn2020/table4/paper.json" >up.json && resealed up.json
 expect 2 "plot '../error' names files" "$bin" report up.json --plots
 
 # ---- data sets of which a part is here -------------------------------------------------------------------

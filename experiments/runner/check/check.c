@@ -138,9 +138,11 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   int before_pass = c->passed, before_fail = c->failed;
   char note[700] = "";
   rb_status st = rb_variant_available(c->variant);
+  const int emulated = st == RB_OK && c->variant->backend == RB_CUDA && rb_cuda_is_emulated();
+  if (emulated) snprintf(note, sizeof note, "emulated");
   if (st == RB_OK) {
     if (live) live(c);
-    if (o->record && recordable) rb_golden_record(c, o->record);
+    if (o->record && recordable && !emulated) rb_golden_record(c, o->record);
   } else {
     snprintf(note, sizeof note, "unavailable: %s", rb_message());
     rb_clear();
@@ -149,14 +151,25 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   if (recordable && !o->record && c->golden) {
     if (o->seal) rb_golden_seal(c, c->golden);
     rb_golden_compare(c);
+    if (emulated) rb_golden_compare_emulated(c);
     char commit[32];
     const int other = rb_golden_of_other_code(c, commit);
+    if (emulated)
+      snprintf(note, sizeof note, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal, c->golden_values);
     if (st != RB_OK)
       snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output%s%s%s", other ? ", recorded at " : "", other ? commit : "", other ? ": the family's code has changed since" : "");
   }
   printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
          c->failed - before_fail, note[0] ? "   " : "", note);
   fflush(stdout);
+}
+
+/* How CUDA variants were executed. */
+static const char *cuda_execution(void) {
+  const rb_backend *b;
+  const rb_status st = rb_backend_get(RB_CUDA, &b);
+  rb_clear();
+  return st != RB_OK ? "none" : b->emulated ? "emulated" : "gpu";
 }
 
 static rb_status write_junit(const char *path, const char *cases, size_t length, const rb_checker *c) {
@@ -167,6 +180,7 @@ static rb_status write_junit(const char *path, const char *cases, size_t length,
   RB_CHECK(f, RB_ENOMEM, "host memory");
   fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\">\n",
           c->passed + c->failed, c->failed);
+  fprintf(f, "    <properties>\n      <property name=\"cuda\" value=\"%s\"/>\n    </properties>\n", cuda_execution());
   fwrite(cases, 1, length, f);
   fprintf(f, "  </testsuite>\n</testsuites>\n");
   RB_CHECK(fclose(f) == 0, RB_ENOMEM, "host memory");
@@ -183,6 +197,12 @@ static int wanted(const rb_check_options *o, const char *family) {
 }
 
 int rb_check_run(const rb_check_options *o) {
+  if (o->require && strcmp(cuda_execution(), "gpu") != 0) {
+    const rb_backend *b;
+    if (rb_backend_get(RB_CUDA, &b) == RB_OK) RB_FAIL(RB_EDEVICE, "the CUDA variants of this build are emulated");
+    fprintf(stderr, "regbench check: --require cuda: %s\n", rb_message());
+    return RB_EXIT_INVALID;
+  }
   rb_checker c = {.golden = o->golden, .verbose = o->verbose, .largest = o->largest};
   char *cases = NULL;
   size_t length = 0;
@@ -191,6 +211,7 @@ int rb_check_run(const rb_check_options *o) {
     if (!wanted(o, c.family->name)) continue;
     for (int v = 0; v < c.family->count; v++) {
       c.variant = &c.family->variants[v];
+      if (o->backend && (strcmp(o->backend, "cuda") == 0) != (c.variant->backend == RB_CUDA)) continue;
       if (!o->variant || strcmp(o->variant, c.variant->name) == 0) check_variant(&c, o);
     }
   }

@@ -12,10 +12,13 @@ typedef struct rb_checker {
   const rb_family *family;
   const char *golden;        /* folder of recorded GPU outputs */
   FILE *record;              /* not NULL: write golden outputs here instead of comparing */
+  int of_variant; /* golden cases are of the variant itself, to be recorded or compared, not of the oracle */
+  int bitwise;    /* golden values that agree in all bits with the recorded ones are counted, and which cases do is told where it is known that all must */
+  long long golden_values, golden_equal;
   FILE *offered;             /* while a recording is made: where the names go that it lacks; or NULL */
   FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
   int verbose;
-  int64_t largest; /* sets and large grids of more points are left out, and long flows are shorter; 0: neither */
+  int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows are shorter; 0: neither */
   int passed, failed, skipped;
   int golden_matched; /* cases of the golden file that were compared */
   void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */
@@ -35,6 +38,8 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
 /* The variant's recorded outputs: all compared with the CPU's oracle; written to `folder` by a GPU host, and sealed. Sealing tightens
  * the limit of every case from what rounding could do at worst to twice what the oracle differs now (and 16 roundings), so
  * that a drift on either side shows that the worst case would hide. */
+/* The same of the variant's own outputs, executed by emulation; counts in c how many values agree in all bits. tests/golden/bitwise.txt names cases that must. */
+void rb_golden_compare_emulated(rb_checker *c);
 void rb_golden_compare(rb_checker *c);
 void rb_golden_record(rb_checker *c, const char *folder);
 void rb_golden_seal(rb_checker *c, const char *folder);
@@ -88,6 +93,8 @@ typedef struct {
   const char *junit, *golden, *record;
   const char *variant; /* only this one, or NULL */
   int verbose, seal;
+  const char *backend; /* "cpu" or "cuda": only its variants, or NULL */
+  const char *require; /* "cuda": a check without a GPU fails */
   int64_t largest; /* points of a set; 0: any */
 } rb_check_options;
 /* Exit code: 0 all passed, 3 something failed, 8 the JUnit file could not be written, 9 nothing ran. */

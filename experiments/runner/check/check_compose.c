@@ -280,7 +280,7 @@ void rb_check_compose(rb_checker *c) {
 }
 
 void rb_check_compose_golden(rb_checker *c) {
-  const rb_variant *v = c->record ? c->variant : &rb_compose_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_compose_family.variants[0];
   const rb_compose_desc d = {.grid = {{4, 5, 6}}, .dtype = RB_F32};
   enum { N = 3 * 4 * 5 * 6 };
   static const char *const names[] = {"compose", "compose-scaled", "bracket", "warp", "determinant"};

@@ -125,7 +125,7 @@ void rb_check_field(rb_checker *c) {
 }
 
 void rb_check_field_golden(rb_checker *c) {
-  const rb_variant *v = c->record ? c->variant : &rb_field_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_field_family.variants[0];
   rb_grid g = rb_grid_make(3, 4, 5);
   enum { N = 3 * 3 * 4 * 5 };
   float x[N], y[N], z[N], out[N];

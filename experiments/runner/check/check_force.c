@@ -77,7 +77,7 @@ void rb_check_force(rb_checker *c) {
 }
 
 void rb_check_force_golden(rb_checker *c) {
-  const rb_variant *v = c->record ? c->variant : &rb_force_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_force_family.variants[0];
   const rb_force_desc d = {.grid = {{4, 5, 6}}, .dtype = RB_F32};
   enum { N = 4 * 5 * 6 };
   float f[N], w[N], u[3 * N];

@@ -260,11 +260,11 @@ void rb_check_gausssum_golden(rb_checker *c) {
   rb_gauss_sums s = rb_gauss_sums_room(&d);
   const double sigma = 1.2, terms[] = {3 / sigma, 1, (3 * (2 + 2 * d.dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
   static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum"};
-  const rb_variant *v = c->record ? c->variant : &rb_gausssum_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_gausssum_family.variants[0];
   if (rb_check_status(c, rb_gauss_sums_by(v, &d, sigma, in, s), "golden")) {
     const void *values[] = {s.hq, s.hp, s.fq, s.fp, s.sum};
     for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, limit_of(c->variant, &d, terms[k]));
   }
-  if (!c->record || rb_gauss_shoots(c->variant)) rb_check_gauss_golden_flow(c, &d, sigma, in); /* compared where the recording holds it: a build without CUDA knows no ops */
+  if (!c->of_variant || rb_gauss_shoots(c->variant)) rb_check_gauss_golden_flow(c, &d, sigma, in); /* compared where the recording holds it: a build without CUDA knows no ops */
   rb_gauss_sums_drop(s), rb_gauss_points_drop(in);
 }

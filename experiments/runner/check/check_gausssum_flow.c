@@ -125,7 +125,7 @@ void rb_check_gauss_golden_flow(rb_checker *c, const rb_gausssum_desc *d, double
   char *history = malloc(history_bytes(d, RB_GAUSS_MOST_STEPS));
   float *last[4] = {(float *)(history + of_q - one), (float *)(history + 2 * of_q - one), (float *)(history + 2 * of_q + one), (float *)(history + 2 * of_q + 2 * one)};
   static const char *const names[] = {"flow-q", "flow-p", "flow-alpha", "flow-beta"};
-  if (c->record) {
+  if (c->of_variant) {
     if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, RB_GAUSS_MOST_STEPS, history), "golden flow")) goto done;
   } else {
     rb_gauss_sums s = rb_gauss_sums_room(d);

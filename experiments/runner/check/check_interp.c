@@ -212,7 +212,7 @@ void rb_check_interp_golden(rb_checker *c) {
   const rb_grid g = {{6, 5, 8}};
   enum { N = 6 * 5 * 8 };
   /* Recording runs the variant; comparing puts the oracle in its place, within the variant's tolerance. */
-  const rb_variant *v = c->record ? c->variant : &rb_interp_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_interp_family.variants[0];
   float f[N], x[3 * N], out[N];
   char name[64];
   rb_check_random(RB_F32, f, N, 77);
@@ -220,10 +220,10 @@ void rb_check_interp_golden(rb_checker *c) {
     for (int localized = 0; localized < 2; localized++) {
       rb_interp_desc d = describe(g, basis, RB_PERIODIC, RB_F32, 1);
       d.localized = localized;
-      if (c->record && !supported(c->variant, &d)) continue;
+      if (c->of_variant && !supported(c->variant, &d)) continue;
       snprintf(name, sizeof name, "%s%s", bases[basis], localized ? "-localized" : "");
       scatter(&d, N, x, localized);
       if (rb_check_status(c, rb_host_interp(v, &d, f, N, x, out), "golden"))
-        rb_check_golden(c, name, out, N, c->record ? rb_interp_tolerance(c->variant, &d, 1) : 0);
+        rb_check_golden(c, name, out, N, c->of_variant ? rb_interp_tolerance(c->variant, &d, 1) : 0);
     }
 }

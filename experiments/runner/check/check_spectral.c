@@ -184,7 +184,7 @@ void rb_check_spectral(rb_checker *c) {
 
 void rb_check_spectral_golden(rb_checker *c) {
   enum { N = 3 * 6 * 5 * 7 };
-  const rb_variant *v = c->record ? c->variant : &rb_spectral_family.variants[0];
+  const rb_variant *v = c->of_variant ? c->variant : &rb_spectral_family.variants[0];
   rb_spectral_desc d = {.dtype = RB_F32, .components = 3, .grid = rb_grid_make(6, 5, 7)};
   float in[N], out[N];
   rb_check_random(RB_F32, in, N, 71);

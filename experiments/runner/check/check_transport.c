@@ -188,15 +188,15 @@ void rb_check_transport_golden(rb_checker *c) {
     char name[64];
     if (!describe(c->variant, k, RB_F32, g, 3, &d)) continue;
     rb_transport_desc made = d;
-    if (!c->record) made.interp = &rb_interp_family.variants[0], made.derivative = &rb_derivative_family.variants[0];
-    if (!rb_check_status(c, answer(c->record ? c->variant : &rb_transport_family.variants[0], &made, &in, 0, &a), "golden")) continue;
+    if (!c->of_variant) made.interp = &rb_interp_family.variants[0], made.derivative = &rb_derivative_family.variants[0];
+    if (!rb_check_status(c, answer(c->of_variant ? c->variant : &rb_transport_family.variants[0], &made, &in, 0, &a), "golden")) continue;
     for (int e = 0; e < EQUATIONS; e++) {
       snprintf(name, sizeof name, "%s-%s-%s", equation_names[e], kernels[k].basis, rb_dtype_name(RB_F32));
       for (char *s = name; *s; s++)
         if (*s == '/') *s = '-';
       if (kernels[k].scheme == RB_SPECTRAL) strncat(name, "-spectral", sizeof name - strlen(name) - 1);
       strncat(name, strrchr(d.interp->name, '/') + 1, sizeof name - strlen(name) - 1);
-      rb_check_golden(c, name, a.of[e], (int64_t)components[e] * N, c->record ? rb_transport_tolerance(&d, 2, 2) : 0); /* recordings hold theirs */
+      rb_check_golden(c, name, a.of[e], (int64_t)components[e] * N, c->of_variant ? rb_transport_tolerance(&d, 2, 2) : 0); /* recordings hold theirs */
     }
   }
 }

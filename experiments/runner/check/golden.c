@@ -1,5 +1,6 @@
 /* Recorded GPU outputs: files under tests/golden, one a variant: a line "# recorded at COMMIT by code HASH on GPU", "case NAME COUNT LIMIT" lines followed by COUNT
  * hexadecimal floats, and "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them or none was made yet. */
+#include "datasets/input_file.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/record.h"
 #include "kernels/cuda/device_info.h"
@@ -30,10 +31,17 @@ static void golden_path(const rb_checker *c, const char *folder, char path[PATH]
 
 static const char made_by[] = "# recorded at %31s by code %31s on";
 
+/* NULL where there is none that can be read; a pipe would hang. */
+static FILE *open_file(const char *path) {
+  const rb_status st = rb_input_file(path);
+  rb_clear();
+  return st == RB_OK ? fopen(path, "r") : NULL;
+}
+
 /* A recording after its first line; NULL where there is none. */
 static FILE *open_recording(const char *path) {
   char line[1024];
-  FILE *f = fopen(path, "r");
+  FILE *f = open_file(path);
   const long start = f && fgets(line, sizeof line, f) && line[0] == '#' ? ftell(f) : 0;
   if (f) fseek(f, start, SEEK_SET);
   return f;
@@ -42,10 +50,10 @@ static FILE *open_recording(const char *path) {
 int rb_golden_of_other_code(const rb_checker *c, char commit[32]) {
   char path[PATH], hash[32] = "";
   golden_path(c, c->golden, path);
-  FILE *f = fopen(path, "r");
+  FILE *f = open_file(path);
   const int told = f && fscanf(f, made_by, commit, hash) == 2;
   if (f) fclose(f);
-  return told && strcmp(hash, rb_source_hash(c->family->name, RB_CUDA)) != 0;
+  return told && !rb_source_is_current(c->family->name, RB_CUDA, hash);
 }
 
 /* Whether the recording says that it has no such case. */
@@ -54,6 +62,21 @@ static int lacks(FILE *f, const char *name) {
   int told = 0;
   rewind(f);
   while (fgets(line, sizeof line, f)) told |= sscanf(line, "lacks %95s", other) == 1 && strcmp(other, name) == 0;
+  return told;
+}
+
+/* Whether the file of cases whose bits are known names this one: "FAMILY VARIANT CASE", CASE may be '*'. */
+static int must_agree(const rb_checker *c, const char *name) {
+  char path[PATH], family[NAME], variant[NAME], which[NAME];
+  int told = 0;
+  if (!c->bitwise) return 0;
+  snprintf(path, sizeof path, "%s/bitwise.txt", c->golden);
+  FILE *f = open_file(path);
+  char line[512];
+  while (f && fgets(line, sizeof line, f))
+    told |= line[0] != '#' && sscanf(line, "%95s %95s %95s", family, variant, which) == 3 && strcmp(family, c->family->name) == 0 && strcmp(variant, c->variant->name) == 0 &&
+            (strcmp(which, "*") == 0 || strcmp(which, name) == 0);
+  if (f) fclose(f);
   return told;
 }
 
@@ -72,10 +95,12 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
   while (f && fscanf(f, " case %95s %lld %lf", read_name, &count, &limit) == 3) {
     int mine = strcmp(read_name, name) == 0 && count == n;
     double v, worst = 0, largest = 0;
+    long long equal = 0;
     for (long long i = 0; i < count; i++) {
       if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
       if (!mine) continue; /* another case may hold more values than this one */
       const double e = fabs(v - (double)values[i]);
+      equal += e == 0;
       if (worst == worst && !(e <= worst)) worst = e; /* a NaN stays */
       largest = fmax(largest, fabs(v));
     }
@@ -87,8 +112,12 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
       c->learned->of[k].values = count;
       c->learned->of[k].limit = fmin(limit, 2 * worst + 16 * FLT_EPSILON * largest);
     } else if (!c->learned) {
-      rb_check_value(c, worst, limit, "golden %s", name);
+      rb_check_value(c, worst, limit, c->of_variant ? "golden %s, emulated" : "golden %s", name);
       c->golden_matched++;
+      if (c->of_variant) {
+        c->golden_values += count, c->golden_equal += equal;
+        if (must_agree(c, name)) rb_check_value(c, (double)(count - equal), 0, "golden %s, values that differ in a bit", name);
+      }
     }
   }
   if (!found && c->offered) fprintf(c->offered, "lacks %s\n", name);
@@ -107,6 +136,13 @@ static int golden_count(const rb_checker *c) {
   while (fscanf(f, "%127s", word) == 1) count += strcmp(word, "case") == 0;
   fclose(f);
   return count;
+}
+
+void rb_golden_compare_emulated(rb_checker *c) {
+  c->of_variant = c->bitwise = 1;
+  c->golden_values = c->golden_equal = 0;
+  rb_golden_compare(c);
+  c->of_variant = c->bitwise = 0;
 }
 
 void rb_golden_compare(rb_checker *c) {
@@ -140,6 +176,7 @@ void rb_golden_record(rb_checker *c, const char *folder) {
   char path[PATH];
   golden_path(c, folder, path);
   c->record = fopen(path, "w");
+  c->of_variant = 1;
   if (!c->record) {
     cannot(c, "write", path);
     return;
@@ -151,6 +188,7 @@ void rb_golden_record(rb_checker *c, const char *folder) {
   const int whole = !ferror(c->record);
   if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);
   c->record = NULL;
+  c->of_variant = 0;
   tell_lacks(c, folder, path);
   rb_golden_seal(c, folder);
 }

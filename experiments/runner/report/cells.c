@@ -37,6 +37,51 @@ static void beside_printed(const json_t *c, const char *metric, const char *prin
   else snprintf(out, size, "%sx%.2f", than, time ? theirs / mine : mine / theirs);
 }
 
+rb_cell_kind rb_cell_kind_of(const rb_judged *j, const json_t *c, const rb_column *column) {
+  if (column->origin != RB_ORIGIN_PAPER) return column->origin == RB_ORIGIN_INPUT ? RB_CELL_INPUT : RB_CELL_PROGRAM;
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0 && j->descriptor->methods[m].published_as) return RB_CELL_AS;
+  return RB_CELL_PRINTED;
+}
+
+/* Every method at a place of the axes has the same input: only the first judged one counts. */
+static int counted_before(const rb_judged *j, const json_t *c, const rb_column *column) {
+  size_t i;
+  json_t *earlier;
+  json_array_foreach(json_object_get(j->record, "cases"), i, earlier) {
+    if (earlier == c) return 0;
+    if (strcmp(rb_json_text(earlier, "status", ""), "valid") == 0 && json_equal(json_object_get(earlier, "axes"), json_object_get(c, "axes")) &&
+        rb_judge_cell(j, earlier, column) != RB_NO_VERDICT)
+      return 1;
+  }
+  return 0;
+}
+
+int rb_verdicts_differ(const rb_verdicts *s) {
+  int n = 0;
+  for (int k = 0; k < RB_CELL_KINDS; k++) n += s->differs[k];
+  return n;
+}
+
+char *rb_verdicts_cells_text(const rb_verdicts *s) {
+  static const char *const names[] = {"Cells that the paper prints for its own variants", "Ours and CPU twins against another method's cells",
+                                      "Against values that no paper prints", "Properties of the input"};
+  char *text = NULL;
+  size_t length = 0;
+  int shown = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return NULL;
+  for (int k = 0; k < RB_CELL_KINDS; k++) {
+    const int judged = s->reproduced[k] + s->differs[k];
+    if (judged) fprintf(out, "%s%s: %d of %d REPRODUCED.", shown++ ? " " : "", names[k], s->reproduced[k], judged);
+  }
+  if (!shown) fprintf(out, "No cell is judged.");
+  if (s->not_comparable) fprintf(out, " NOT COMPARABLE, of another machine: %d.", s->not_comparable);
+  if (fclose(out) == 0) return text;
+  free(text);
+  return NULL;
+}
+
 /* Ours with the verdict folded in: numeric cells are judged, hardware cells show how the machine's roof is used. */
 static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, rb_verdicts *s) {
   const rb_descriptor *d = j->descriptor;
@@ -52,7 +97,9 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
       continue;
     }
     rb_cell_verdict v = rb_judge_cell(j, c, column);
-    s->reproduced += v == RB_REPRODUCED, s->differs += v == RB_DIFFERS, s->not_comparable += v == RB_NOT_COMPARABLE;
+    const rb_cell_kind kind = rb_cell_kind_of(j, c, column);
+    if (kind != RB_CELL_INPUT || !counted_before(j, c, column)) s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS;
+    s->not_comparable += v == RB_NOT_COMPARABLE;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
     if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
       beside_printed(c, column->metric, printed, text, sizeof text);

@@ -133,6 +133,7 @@ typedef struct {
   int verdicts[5], compared, incomparable;
   int wrong, lost; /* timed in A; in B invalid, or not there */
   int assumed;     /* intervals of fewer than six samples */
+  int ambiguous_slower; /* AMBIGUOUS, and the ratio of the medians is beyond delta */
 } comparison;
 
 static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], int assumed, const char *verdict) {
@@ -203,6 +204,7 @@ static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b
   if (assumed) assume_spread(tb);
   const rb_compare_verdict v = rb_compare_times(ta, tb, sum->delta, ratio);
   sum->verdicts[v]++;
+  sum->ambiguous_slower += v == RB_AMBIGUOUS && ratio[0] > 1 + sum->delta;
   sum->assumed += assumed;
   row(t, id, ta, tb, ratio, assumed, rb_compare_name(v));
 }
@@ -258,17 +260,19 @@ static void print_sum(const comparison *s) {
          s->verdicts[RB_AMBIGUOUS], s->incomparable + s->verdicts[RB_INCOMPARABLE]);
   if (s->wrong + s->lost) printf("; %d LOST in B, %d of them invalid", s->wrong + s->lost, s->wrong);
   printf("\n");
+  if (s->ambiguous_slower)
+    printf("%d AMBIGUOUS with a median beyond delta: their samples scatter too much to tell; measure both again with more samples on a quiet machine (--strict takes them for slower)\n", s->ambiguous_slower);
 }
 
-static int exit_code_of(const comparison *s) {
+static int exit_code_of(const comparison *s, int strict) {
   if (s->wrong) return RB_EXIT_INVALID;
   if (s->compared == 0) return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_NOTHING;
-  if (s->verdicts[RB_SLOWER]) return RB_EXIT_REGRESSION;
+  if (s->verdicts[RB_SLOWER] || (strict && s->ambiguous_slower)) return RB_EXIT_REGRESSION;
   if (s->incomparable + s->verdicts[RB_INCOMPARABLE] == s->compared) return RB_EXIT_NOT_COMPARABLE;
   return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_OK;
 }
 
-int rb_compare(const char *path_a, const char *path_b, double delta, rb_format format) {
+int rb_compare(const char *path_a, const char *path_b, double delta, int strict, rb_format format) {
   rb_status st = RB_OK;
   json_t *record = NULL, *all = NULL, *other;
   rb_judged a = {0};
@@ -289,7 +293,7 @@ int rb_compare(const char *path_a, const char *path_b, double delta, rb_format f
   RB_TRY(rb_judged_open(record, path_a, &a));
   json_array_foreach(all, i, other) RB_TRY(compare_pair(&a, other, path_b, format, &sum));
   if (format != RB_CSV) print_sum(&sum);
-  code = exit_code_of(&sum);
+  code = exit_code_of(&sum, strict);
 done:
   if (st != RB_OK) fprintf(stderr, "regbench compare: %s\n", rb_message());
   rb_judged_close(&a);

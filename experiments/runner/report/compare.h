@@ -21,6 +21,6 @@ const char *rb_incomparable_field(const json_t *record_a, const json_t *a, const
 json_t *rb_published_records(const json_t *record, const char *origin);
 
 /* b: a record, or "published" for the paper's values of a's experiment. A case that A timed and B's record has not, or not valid, is LOST. Where a time has fewer than
- * six samples, whose 95 % interval is not known, 10 % of the ratio to either side are taken. Exit code: 0; 3 where a case that A timed is invalid in B; 4; 7; 8 where others are lost; 9. */
-int rb_compare(const char *a, const char *b, double delta, rb_format format);
+ * six samples, whose 95 % interval is not known, 10 % of the ratio to either side are taken. strict: an AMBIGUOUS case whose median is slower beyond delta counts as slower. Exit code: 0; 3 where a case that A timed is invalid in B; 4; 7; 8 where others are lost; 9. */
+int rb_compare(const char *a, const char *b, double delta, int strict, rb_format format);
 #endif

@@ -88,27 +88,37 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
   if (json_is_false(json_object_get(j->record, "complete"))) fprintf(out, "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked for.\n\n");
 }
 
+/* Its lines, without control characters. */
+static void print_note(const char *note, FILE *out) {
+  for (const char *s = note; *s; s++) fputc(*s == '\n' || (unsigned char)*s >= ' ' ? *s : ' ', out);
+  fputc('\n', out);
+}
+
 /* One record: provenance, cells, claims, a line of counts. */
 static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, rb_verdicts *s) {
   rb_status st = RB_OK;
   rb_table cells = {0}, claims = {0};
   rb_verdicts mine = {0};
+  char *cells_text = NULL;
   const rb_descriptor *d = j->descriptor;
   RB_TRY(rb_cell_table(j, &cells, &mine));
   RB_TRY(rb_claim_table(j, &claims, &mine));
   if (format == RB_MARKDOWN) fprintf(out, "## %s/%s\n\n", d->paper, d->name);
   if (format != RB_LATEX) provenance(j, out, format);
-  if (d->note && format != RB_CSV && format != RB_LATEX) fprintf(out, "%s\n", d->note);
+  if (d->note && format != RB_CSV && format != RB_LATEX) print_note(d->note, out);
   drop_skipped(&cells, format == RB_LATEX ? NULL : out, format);
   rb_table_print(&cells, format, d->title, out);
   if (format == RB_TEXT || format == RB_MARKDOWN) absences(j, out);
   if (claims.rows > 1 && format != RB_CSV) rb_table_print(&claims, format, "Claims", out);
-  if (format == RB_TEXT || format == RB_MARKDOWN)
-    fprintf(out, "Cells: %d REPRODUCED, %d DIFFERS, %d NOT COMPARABLE. Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", mine.reproduced,
-            mine.differs, mine.not_comparable, mine.holds, mine.fails, mine.not_judged,
+  if (format == RB_TEXT || format == RB_MARKDOWN) {
+    cells_text = rb_verdicts_cells_text(&mine);
+    RB_CHECK(cells_text, RB_ENOMEM, "host memory");
+    fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", cells_text, mine.holds, mine.fails, mine.not_judged,
             mine.stale ? " Some cells are STALE: run again." : "");
-  s->differs += mine.differs, s->fails += mine.fails, s->stale += mine.stale, s->invalid += mine.invalid;
+  }
+  s->differs[RB_CELL_PRINTED] += rb_verdicts_differ(&mine), s->fails += mine.fails, s->stale += mine.stale, s->invalid += mine.invalid;
 done:
+  free(cells_text);
   rb_table_free(&claims);
   rb_table_free(&cells);
   return st;
@@ -271,6 +281,10 @@ int rb_report(const rb_report_options *o) {
   for (int i = 0; i < count; i++) {
     const rb_status st = report_one(paths[i], o, &s);
     if (st == RB_OK) continue;
+    if (st == RB_EINTERRUPTED) {
+      free(paths);
+      return RB_EXIT_INTERRUPTED;
+    }
     fprintf(stderr, "regbench report: %s\n", rb_message());
     rb_clear();
     if (exit_code_of(st) == RB_EXIT_USAGE) unreadable = 1;
@@ -284,5 +298,5 @@ int rb_report(const rb_report_options *o) {
   }
   if (unreadable) return RB_EXIT_USAGE;
   if (incomplete || count == MOST) return RB_EXIT_INCOMPLETE;
-  return s.invalid ? RB_EXIT_INVALID : s.differs || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
+  return s.invalid ? RB_EXIT_INVALID : rb_verdicts_differ(&s) || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
 }

@@ -26,12 +26,20 @@ done:
   return st;
 }
 
+void rb_plain_line(char *text) {
+  for (unsigned char *s = (unsigned char *)text; *s; s++) {
+    if (*s < ' ' || *s == 0x7f) *s = ' ';
+    if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) s[0] = s[1] = ' '; /* C1 controls in UTF-8 */
+  }
+}
+
 void rb_table_set(rb_table *t, int column, const char *format, ...) {
   char text[512];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  rb_plain_line(text);
   char **cell = &t->row[t->rows - 1][column];
   free(*cell);
   *cell = strdup(text);
@@ -48,19 +56,37 @@ void rb_table_free(rb_table *t) {
 
 static const char *cell(const rb_table *t, int r, int c) { return t->row[r][c] ? t->row[r][c] : ""; }
 
-static void aligned(const rb_table *t, const char *left, const char *between, const char *right, int rule, FILE *out) {
+/* A cell of a Markdown table writes '|' as two characters. */
+static int shown_width(const char *s, int markdown) {
+  int n = 0;
+  for (; *s; s++) n += 1 + (markdown && *s == '|');
+  return n;
+}
+static void put_cell(const char *s, int width, int markdown, FILE *out) {
+  const int padding = width - shown_width(s, markdown);
+  for (; *s; s++) {
+    if (markdown && *s == '|') fputc('\\', out);
+    fputc(*s, out);
+  }
+  fprintf(out, "%*s", padding, "");
+}
+
+static void aligned(const rb_table *t, const char *left, const char *between, const char *right, int markdown, FILE *out) {
   int *width = calloc((size_t)t->columns, sizeof *width);
   if (!width) return;
   for (int r = 0; r < t->rows; r++)
     for (int c = 0; c < t->columns; c++) {
-      int n = (int)strlen(cell(t, r, c));
+      const int n = shown_width(cell(t, r, c), markdown);
       if (n > width[c]) width[c] = n;
     }
   for (int r = 0; r < t->rows; r++) {
     fputs(left, out);
-    for (int c = 0; c < t->columns; c++) fprintf(out, "%s%-*s", c ? between : "", width[c], cell(t, r, c));
+    for (int c = 0; c < t->columns; c++) {
+      fputs(c ? between : "", out);
+      put_cell(cell(t, r, c), width[c], markdown, out);
+    }
     fprintf(out, "%s\n", right);
-    if (r == 0 && rule) {
+    if (r == 0) {
       fputs(left, out);
       for (int c = 0; c < t->columns; c++) {
         fputs(c ? between : "", out);
@@ -111,11 +137,14 @@ static void latex(const rb_table *t, const char *title, FILE *out) {
   fprintf(out, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
 }
 
-void rb_table_print(const rb_table *t, rb_format format, const char *title, FILE *out) {
+void rb_table_print(const rb_table *t, rb_format format, const char *heading, FILE *out) {
+  char title[600];
+  snprintf(title, sizeof title, "%s", heading);
+  rb_plain_line(title);
   switch (format) {
     case RB_TEXT:
       fprintf(out, "%s\n", title);
-      aligned(t, "  ", "  ", "", 1, out);
+      aligned(t, "  ", "  ", "", 0, out);
       break;
     case RB_MARKDOWN:
       fprintf(out, "### %s\n\n", title);

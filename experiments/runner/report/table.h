@@ -17,6 +17,8 @@ void rb_table_init(rb_table *t, int columns);
 /* Appends an empty row; cells are set by rb_table_set. RB_ENOMEM. */
 rb_status rb_table_row(rb_table *t);
 /* Cell of the last row, printf-style. */
+/* One line of it: control characters, which could steer a terminal or break a table, become blanks. In place. */
+void rb_plain_line(char *text);
 void rb_table_set(rb_table *t, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rb_table_print(const rb_table *t, rb_format format, const char *title, FILE *out);
 void rb_table_free(rb_table *t);

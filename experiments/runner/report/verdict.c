@@ -2,6 +2,7 @@
 
 #include "experiments/runner/record.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,21 @@ done:
   return st;
 }
 
+/* Neither "..", an absolute path nor a link leads out of the descriptor's folder: what is read goes into records. */
+static rb_status stays_beside(const char *file, const char *descriptor) {
+  rb_status st = RB_OK;
+  char folder[4300];
+  const char *slash = strrchr(descriptor, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - descriptor + 1) : 1, slash ? descriptor : ".");
+  char *real = realpath(file, NULL), *base = realpath(folder, NULL);
+  const size_t length = base ? strlen(base) : 0;
+  RB_CHECK(real && base, RB_ENOTFOUND, "cannot open %s: %s", file, strerror(errno));
+  RB_CHECK(strncmp(real, base, length) == 0 && (real[length] == '/' || strcmp(base, "/") == 0), RB_EFORMAT, "%s leads out of the descriptor's folder, to %s", file, real);
+done:
+  free(real), free(base);
+  return st;
+}
+
 rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text) {
   rb_status st = RB_OK;
   json_t *as_record = NULL;
@@ -39,6 +55,7 @@ rb_status rb_published_read(const rb_descriptor *d, const char *path, char **tex
   if (!d->published) return RB_OK;
   const char *slash = strrchr(path, '/');
   RB_TRY(rb_path(file, sizeof file, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, d->published));
+  RB_TRY(stays_beside(file, path));
   RB_TRY(rb_read_file(file, text, NULL));
   RB_TRY(rb_csv_parse(*text, file, &csv));
   for (unsigned k = 0; k < d->columns_count; k++)
@@ -276,20 +293,31 @@ static void against_printed(const rb_judged *j, const rb_claim *claim, const jso
   if (!decided) snprintf(out->why, sizeof out->why, "%.60s: printed is only the bound %.40s", claim->left, printed);
 }
 
+static int is_label(const rb_judged *j, const char *text) {
+  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
+    if (strcmp(j->descriptor->methods[m].label, text) == 0) return 1;
+  return 0;
+}
+
+/* Why `c`, which a claim needs, cannot speak. */
+static void lacks(const json_t *c, const rb_claim *claim, char *why, size_t size) {
+  const char *reason = rb_json_text(c, "reason", ""), *method = rb_json_text(c, "method", claim->right);
+  if (strcmp(rb_json_text(c, "status", ""), "valid") == 0) snprintf(why, size, "%.60s: its cases have no '%.60s'", method, claim->metric);
+  else snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");
+}
+
 static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
   char *end;
   *out = (confrontation){.left = valid_metric(c, claim->metric), .right = strtod(claim->right, &end), .in_scope = 1};
   if (strcmp(claim->right, "published") == 0) {
     against_printed(j, claim, c, out);
   } else {
-    if (*end) out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")), out->right = valid_metric(out->other, claim->metric);
+    if (*end || is_label(j, claim->right)) out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")), out->right = valid_metric(out->other, claim->metric);
     out->judged = out->left == out->left && out->right == out->right;
     out->holds = relation_holds(claim, out->left, out->right);
   }
   if (out->judged || out->why[0]) return;
-  const json_t *lacking = out->left != out->left ? c : out->other;
-  const char *reason = rb_json_text(lacking, "reason", "");
-  snprintf(out->why, sizeof out->why, "%.60s: %.130s", rb_json_text(lacking, "method", claim->right), reason[0] ? reason : "not measured");
+  lacks(out->left != out->left ? c : out->other, claim, out->why, sizeof out->why);
 }
 
 static int is_invalid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "invalid") == 0; }
@@ -355,5 +383,5 @@ const char *rb_claim_verdict_name(rb_claim_verdict v) {
 int rb_case_stale(const json_t *c) {
   const char *then = rb_json_text(c, "source", ""), *family = rb_json_text(c, "family", "");
   rb_backend_kind kind = strcmp(rb_json_text(c, "backend", "cpu"), "cuda") == 0 ? RB_CUDA : RB_CPU;
-  return then[0] && strcmp(then, "published") != 0 && strcmp(then, rb_source_hash(family, kind)) != 0;
+  return then[0] && strcmp(then, "published") != 0 && !rb_source_is_current(family, kind, then);
 }

@@ -1,0 +1,20 @@
+#include "datasets/input_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+rb_status rb_input_file(const char *path) {
+  rb_status st = RB_OK;
+  struct stat info;
+  const int absent = stat(path, &info) != 0 ? errno : 0;
+  RB_CHECK(absent != ENOENT && absent != ENOTDIR, RB_ENOTFOUND, "no file %s", path);
+  RB_CHECK(!absent, RB_EIO, "cannot open %s: %s", path, strerror(absent));
+  RB_CHECK(!S_ISDIR(info.st_mode), RB_EINVAL, "%s is a folder; name a file in it", path);
+  RB_CHECK(S_ISREG(info.st_mode), RB_EINVAL, "%s is a %s; save its contents in a file and name that", path,
+           S_ISFIFO(info.st_mode) ? "pipe" : S_ISSOCK(info.st_mode) ? "socket" : "device");
+  RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
+done:
+  return st;
+}

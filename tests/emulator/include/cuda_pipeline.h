@@ -1,0 +1,3 @@
+/* Stands in for the CUDA toolkit's header of this name: its C interface; cuda::pipeline is not emulated. */
+#pragma once
+#include "cuda_pipeline_primitives.h"

@@ -1,0 +1,4 @@
+/* Stands in for the CUDA toolkit's header of this name. */
+#pragma once
+#include "emulated/language.h"
+#include "emulated/runtime.h"

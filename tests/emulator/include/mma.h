@@ -1,0 +1,2 @@
+/* Stands in for the CUDA toolkit's header of this name. */
+#error "the emulator has no mma.h; tests/emulator/README.md lists what it has"
