@@ -18,6 +18,7 @@ const int rb_check_grid_count = sizeof rb_check_grids / sizeof *rb_check_grids;
 void rb_check_random(rb_dtype t, void *out, int64_t n, uint64_t seed) {
   for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, rb_rng_symmetric(seed, (uint64_t)i));
 }
+int rb_check_fits(const rb_checker *c, rb_grid grid) { return c->largest == 0 || rb_grid_points(grid) <= 1000 * c->largest; }
 double rb_check_at(rb_dtype t, const void *a, int64_t i) { return t == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i]; }
 void rb_check_set(rb_dtype t, void *a, int64_t i, double v) {
   if (t == RB_F64)

@@ -78,6 +78,8 @@ extern const int rb_check_grid_count;
 
 /* n values in [-1, 1) of the given precision, reproducible by seed. */
 void rb_check_random(rb_dtype t, void *out, int64_t n, uint64_t seed);
+/* Whether a grid is within --largest. */
+int rb_check_fits(const rb_checker *c, rb_grid grid);
 double rb_check_at(rb_dtype t, const void *a, int64_t i);
 void rb_check_set(rb_dtype t, void *a, int64_t i, double v);
 /* max |a - b|; NaN when either holds one. */

@@ -240,22 +240,26 @@ void rb_check_smooth(rb_checker *c) {
         d.grid = rb_check_grids[g], d.components = k % 2 ? 3 : 1;
         against_oracle(c, &d, sigmas[k]);
       }
-    d.grid = rb_grid_make(3, 4, 700), d.components = 2; /* longer than a piece of a row, then of a column, and of a plane */
-    against_oracle(c, &d, 3);
-    d.grid = rb_grid_make(150, 37, 70), d.components = 1;
-    against_oracle(c, &d, 1.7);
-    d.grid = rb_grid_make(23, 75, 132); /* rows on 16 bytes, several tiles both ways */
-    against_oracle(c, &d, 1.7);
-    against_oracle(c, &d, 2.4);
-    d.grid = rb_grid_make(40, 290, 9);
-    against_oracle(c, &d, 2.4);
+    static const struct {
+      rb_grid grid;
+      int components;
+      double sigma;
+    } longer[] = {{{{3, 4, 700}}, 2, 3}, /* than a piece of a row, then of a column, and of a plane */
+                  {{{150, 37, 70}}, 1, 1.7},
+                  {{{23, 75, 132}}, 1, 1.7}, /* rows on 16 bytes, several tiles both ways */
+                  {{{23, 75, 132}}, 1, 2.4},
+                  {{{40, 290, 9}}, 1, 2.4}};
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+      d.grid = longer[i].grid, d.components = longer[i].components;
+      if (rb_check_fits(c, d.grid)) against_oracle(c, &d, longer[i].sigma);
+    }
     planned(c, (rb_dtype)t);
     wide(c, (rb_dtype)t);
     in_turn(c, (rb_dtype)t);
     if (c->variant->backend != RB_CUDA) continue;
     /* on 132 multiprocessors: 100 tiles, whose planes are dealt in runs that cross from tile to tile; 300, of which 264 go whole */
     d.grid = rb_grid_make(40, 320, 640);
-    if (c->largest && rb_grid_points(d.grid) > 1000 * c->largest) continue;
+    if (!rb_check_fits(c, d.grid)) continue;
     for (d.components = 1; d.components <= 3; d.components += 2) against_baseline(c, &d, 1);
   }
 }

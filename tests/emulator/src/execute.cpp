@@ -499,6 +499,7 @@ void execute(const launch_request &r) {
     std::free(b.dynamic);
     b.dynamic = nullptr;
   }
+  fibers_checked();
   watch_launch_ends();
   all_executed.launches++, all_executed.blocks += count, all_executed.threads += count * r.block.x * r.block.y * r.block.z;
   launch_now = nullptr, block_now = nullptr, thread_now = nullptr;

@@ -30,6 +30,7 @@ struct fiber {
   void (*entry)();
   void *fake_stack; /* AddressSanitizer's */
   size_t offset;    /* where it begins below its stack's end: another one for each, or all of them would compete for the same lines of the caches */
+  bool used;        /* since the stacks' ends were looked at */
 };
 
 enum : size_t { STACK = 256 << 10, STACKS_A_PIECE = 64 };
@@ -41,6 +42,7 @@ static size_t host_size;
 #endif
 static fiber *running = &host;
 static std::vector<fiber *> &idle = *new std::vector<fiber *>(); /* until the end of the process */
+static std::vector<fiber *> &in_use = *new std::vector<fiber *>(); /* since their stacks' ends were looked at */
 
 #if defined(__x86_64__)
 /* rdi: where the old top goes; rsi: the new one. Registers that a call keeps lie on the stack in between. */
@@ -138,6 +140,7 @@ static fiber *make() {
 fiber *fiber_take(void (*entry)()) {
   fiber *f = idle.empty() ? make() : idle.back();
   idle.pop_back();
+  if (!f->used) f->used = true, in_use.push_back(f);
   f->entry = entry;
 #ifdef __SANITIZE_ADDRESS__
   __asan_unpoison_memory_region(f->stack, STACK); /* what a thread that ended in the middle left behind */
@@ -163,14 +166,19 @@ fiber *fiber_take(void (*entry)()) {
   return f;
 }
 
-void fiber_give_back(fiber *f) {
-  uint64_t found;
-  std::memcpy(&found, f->stack, sizeof found);
-  if (found != canary) {
-    tell("a thread needs more than %zu KiB of stack", STACK >> 10);
-    std::abort();
+void fiber_give_back(fiber *f) { idle.push_back(f); }
+
+void fibers_checked() {
+  for (fiber *f : in_use) {
+    uint64_t found;
+    std::memcpy(&found, f->stack, sizeof found);
+    if (found != canary) {
+      tell("a thread needs more than %zu KiB of stack", STACK >> 10);
+      std::abort();
+    }
+    f->used = false;
   }
-  idle.push_back(f);
+  in_use.clear();
 }
 
 fiber *fiber_now() { return running == &host ? nullptr : running; }

@@ -50,6 +50,8 @@ void fiber_give_back(fiber *f);
 /* From the fiber that runs to another; null: the host's own stack. `for_good`: nobody will switch back. */
 void fiber_switch(fiber *to, bool for_good);
 fiber *fiber_now();
+/* Whether no stack that was used since the last call has grown beyond its end; ends the program otherwise. */
+void fibers_checked();
 void fiber_stack(const fiber *f, const char **low, const char **high);
 
 /* ---- shared.cpp ------------------------------------------------------------------------------------------------ */
@@ -58,6 +60,7 @@ struct variable {
   char *start;
   size_t bytes;
   std::string name; /* mangled */
+  int file;         /* number of its object file */
 };
 /* Static shared variables of the program: function-local statics of functions with internal linkage, uninitialised. */
 const std::vector<variable> &shared_variables();

@@ -15,6 +15,7 @@ struct symbol {
   uintptr_t start;
   size_t bytes;
   std::string name;
+  int file; /* number of the object file it is local to, in the order of the symbol table; -1: to none */
 };
 static std::vector<symbol> objects, functions;
 
@@ -57,12 +58,15 @@ static void read_symbols() {
     any = true;
     const ElfW(Sym) *symbols = reinterpret_cast<const ElfW(Sym) *>(file + sections[s].sh_offset);
     const char *names = file + sections[sections[s].sh_link].sh_offset;
+    int file_number = -1; /* local symbols follow the name of their file */
     for (size_t i = 0; i < sections[s].sh_size / sizeof *symbols; i++) {
       const int type = symbols[i].st_info & 15, section = symbols[i].st_shndx;
+      const bool local = ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL;
       const char *name = names + symbols[i].st_name;
-      if (type == STT_FUNC) functions.push_back({base + symbols[i].st_value, symbols[i].st_size, name});
-      if (type == STT_OBJECT && section > 0 && section < head->e_shnum && sections[section].sh_type == SHT_NOBITS && ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL && in_a_function(name))
-        objects.push_back({base + symbols[i].st_value, symbols[i].st_size, name});
+      if (type == STT_FILE) file_number++;
+      if (type == STT_FUNC) functions.push_back({base + symbols[i].st_value, symbols[i].st_size, name, local ? file_number : -1});
+      if (type == STT_OBJECT && section > 0 && section < head->e_shnum && sections[section].sh_type == SHT_NOBITS && local && in_a_function(name))
+        objects.push_back({base + symbols[i].st_value, symbols[i].st_size, name, file_number});
     }
   }
   munmap(const_cast<char *>(file), (size_t)info.st_size);
@@ -76,22 +80,27 @@ const std::vector<variable> &shared_variables() {
   static std::vector<variable> all;
   read_symbols();
   if (all.empty())
-    for (const symbol &s : objects) all.push_back({reinterpret_cast<char *>(s.start), s.bytes, s.name});
+    for (const symbol &s : objects) all.push_back({reinterpret_cast<char *>(s.start), s.bytes, s.name, s.file});
   return all;
 }
 
-std::string symbol_of(const void *function) {
+static const symbol *function_at(const void *function) {
   read_symbols();
   for (const symbol &s : functions)
-    if (s.start == reinterpret_cast<uintptr_t>(function)) return s.name;
-  return "";
+    if (s.start == reinterpret_cast<uintptr_t>(function)) return &s;
+  return nullptr;
+}
+std::string symbol_of(const void *function) {
+  const symbol *s = function_at(function);
+  return s ? s->name : "";
 }
 
 /* The statics of _ZL6kerneli are named _ZZL6kerneliE...: "_ZZ", the function's name without "_Z", "E", the variable. */
 static bool belongs(const variable &v, const std::string &function) {
   return function.size() > 2 && v.name.compare(0, 3, "_ZZ") == 0 && v.name.compare(3, function.size() - 2, function, 2, std::string::npos) == 0 && v.name[1 + function.size()] == 'E';
 }
-/* Those that no other kernel owns, as far as kernels are known: its own, those of device functions, and, harmlessly, those of kernels that have not been launched yet. */
+/* Those of the kernel's file that no other kernel owns, as far as kernels are known: its own, those of device functions, and, harmlessly, those of kernels that have not
+ * been launched yet. */
 const std::vector<variable> &shared_of(const void *kernel) {
   struct list {
     std::vector<variable> all;
@@ -103,8 +112,11 @@ const std::vector<variable> &shared_of(const void *kernel) {
   if (mine.kernels == 0) names.push_back(symbol_of(kernel));
   if (mine.kernels == names.size()) return mine.all;
   const std::string name = symbol_of(kernel);
+  const symbol *function = function_at(kernel);
+  const int file = function ? function->file : -1;
   mine.all.clear();
   for (const variable &v : shared_variables()) {
+    if (file >= 0 && v.file != file) continue;
     bool others = false;
     for (const std::string &other : names) others |= other != name && belongs(v, other);
     if (!others) mine.all.push_back(v);

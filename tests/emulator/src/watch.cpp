@@ -23,7 +23,7 @@ struct access {
 };
 struct cell {
   access writer, reader[2]; /* two readers, of different threads: one of them is another than the next writer */
-  bool written;
+  bool written; /* of an array; what a block has not written in shared memory is told by its writer */
 };
 struct region {
   char *start;
@@ -35,7 +35,8 @@ struct region {
 };
 
 static std::map<uintptr_t, region> arrays; /* device and pinned memory */
-static std::vector<region> shared; /* of the block that runs */
+static std::vector<region> shared; /* of the launch that runs: static variables, the block's dynamic memory (of all blocks where they run at the same time) */
+static unsigned shared_launch; /* that they were made for */
 static unsigned launch_number;
 static bool reported;
 static std::set<std::string> told;
@@ -86,6 +87,11 @@ static bool ordered(const access &before, bool shared_memory) {
   return b.warp_met[(warp * 32 + (size_t)before.thread % 32) * 32 + (size_t)thread_now->linear % 32] > before.warp_stamp;
 }
 
+/* Cells of shared memory are kept from block to block: what another block has left there is nobody's. */
+static bool was_written(const region &r, const cell &c) {
+  return r.shared && !launch_now->cooperative ? c.writer.launch == launch_number && c.writer.block == block_now->number : c.written;
+}
+
 static void touch(region &r, const char *p, size_t bytes, bool write, bool atomic, const void *pc) {
   const block_state &b = *block_now;
   const access now = {launch_number, b.number, (short)thread_now->linear, atomic, b.barriers, b.warp_clock[(size_t)thread_now->linear / 32], b.sent, pc};
@@ -96,29 +102,35 @@ static void touch(region &r, const char *p, size_t bytes, bool write, bool atomi
     const char *how = atomic ? "changes" : write ? "writes" : "reads";
     if (c.writer.launch && !(atomic && c.writer.atomic) && !ordered(c.writer, r.shared)) complain("race", pc, &c.writer, how, c.writer.atomic ? "changed" : "wrote", where_in(r, p));
     if (!write) {
-      if (!c.written) complain("nobody wrote", pc, nullptr, "reads", "", where_in(r, p));
+      if (!was_written(r, c)) complain("nobody wrote", pc, nullptr, "reads", "", where_in(r, p));
       const bool first_again = c.reader[0].launch != launch_number || (c.reader[0].block == b.number && c.reader[0].thread == now.thread) || (c.reader[0].block == b.number && ordered(c.reader[0], r.shared));
       c.reader[first_again ? 0 : 1] = now;
       continue;
     }
     for (const access &reader : c.reader)
       if (reader.launch && !(atomic && reader.atomic) && !ordered(reader, r.shared)) complain("race", pc, &reader, how, "read", where_in(r, p));
-    if (atomic && !c.written) complain("nobody wrote", pc, nullptr, "changes", "", where_in(r, p));
+    if (atomic && !was_written(r, c)) complain("nobody wrote", pc, nullptr, "changes", "", where_in(r, p));
     c.writer = now;
     c.written = true;
   }
 }
 
+static region *last_array; /* looked up last; null when an array has come or gone since */
 static region *array_at(const void *p) {
-  static region *last;
-  static const std::map<uintptr_t, region> *of;
-  if (of == &arrays && last && last->holds(p)) return last;
+  if (last_array && last_array->holds(p)) return last_array;
   auto next = arrays.upper_bound(reinterpret_cast<uintptr_t>(p));
   if (next == arrays.begin()) return nullptr;
   region &r = std::prev(next)->second;
   if (!r.holds(p)) return nullptr;
-  (void)last, (void)of; /* regions come and go: no memory of the last one beyond this call */
-  return &r;
+  return last_array = &r;
+}
+
+static region *shared_at(const void *p) {
+  static size_t last;
+  if (last < shared.size() && shared[last].holds(p)) return &shared[last];
+  for (last = 0; last < shared.size(); last++)
+    if (shared[last].holds(p)) return &shared[last];
+  return nullptr;
 }
 
 extern "C" char __executable_start, _end;
@@ -128,9 +140,9 @@ static void look_at(const void *address, size_t bytes, bool write, bool atomic, 
   const char *p = static_cast<const char *>(address), *low, *high;
   fiber_stack(fiber_now(), &low, &high);
   if (p >= low && p < high) return;
-  for (region &r : shared)
-    if (r.holds(p)) return touch(r, p, bytes, write, atomic, pc);
-  if (region *r = array_at(p)) return touch(*r, p, bytes, write, atomic, pc);
+  region *r = watch_owns(p) ? nullptr : shared_at(p);
+  if (!r) r = array_at(p);
+  if (r) return touch(*r, p, bytes, write, atomic, pc);
   const char *arguments = static_cast<const char *>(launch_now->body.arguments.get());
   if (!write && p >= arguments && p + bytes <= arguments + launch_now->body.bytes) return;
   if (p >= &__executable_start && p < &_end) {
@@ -165,12 +177,13 @@ void watch_block_begins(block_state &b) {
   b.warp_met.assign(warps * 32 * 32, 0);
   b.sent = 0;
   b.heard.clear();
-  if (launch_now->cooperative && !shared.empty() && b.number > 0) {
-    if (launch_now->shared) shared.push_back({b.dynamic, launch_now->shared, true, "dynamic", std::vector<cell>((launch_now->shared + 3) / 4)});
-    return;
+  const bool first_of_launch = shared_launch != launch_number;
+  shared_launch = launch_number;
+  if (!first_of_launch && !launch_now->cooperative) return; /* the same places as those of the block before */
+  if (first_of_launch) {
+    shared.clear();
+    for (const variable &v : shared_of(launch_now->kernel)) shared.push_back({v.start, v.bytes, true, v.name, std::vector<cell>((v.bytes + 3) / 4)});
   }
-  shared.clear();
-  for (const variable &v : shared_of(launch_now->kernel)) shared.push_back({v.start, v.bytes, true, v.name, std::vector<cell>((v.bytes + 3) / 4)});
   if (launch_now->shared) shared.push_back({b.dynamic, launch_now->shared, true, "dynamic", std::vector<cell>((launch_now->shared + 3) / 4)});
 }
 void watch_syncwarp(block_state &b, int warp, unsigned mask) {
@@ -216,9 +229,11 @@ void watch_new(const void *p, size_t bytes) {
   region r{start, bytes, false, "", std::vector<cell>((bytes + 3) / 4)};
   if (a && a->where == place_of::pinned)
     for (cell &c : r.cells) c.written = true; /* the host writes it unseen */
+  last_array = nullptr;
   arrays[reinterpret_cast<uintptr_t>(p)] = std::move(r);
 }
 void watch_gone(const void *p, size_t bytes) {
+  last_array = nullptr;
   arrays.erase(reinterpret_cast<uintptr_t>(p));
   if (watch_owns(p)) madvise(const_cast<void *>(p), (bytes + 4095) / 4096 * 4096, MADV_DONTNEED);
 }
