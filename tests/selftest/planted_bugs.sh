@@ -1,42 +1,83 @@
 #!/bin/bash
-# Bugs planted in copies of .cu files, one at a time, must be caught where CUDA sources are executed on the CPU: by the watching build, or (marked sanitize) by AddressSanitizer or
-# UndefinedBehaviorSanitizer. Not part of scripts/test, and not run as a whole yet: each builds the emulated program anew. Names as arguments choose some.
-# usage: planted_bugs.sh [NAME...]
+# Bugs planted in copies of kernels, one at a time, must be caught where CUDA sources are executed on a CPU: by the build that watches every access, or by the one with AddressSanitizer and
+# UndefinedBehaviorSanitizer. A copy shadows the kernel's file on the include path; only what includes it is compiled again, and linked before the library that holds the original.
+# usage: planted_bugs.sh BUILD [NAME...]     BUILD: a folder configured with -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON, and Ninja; the bugs that this build must catch
 set -u
-cd "$(dirname "$0")/../.."
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(realpath "$1")
+shift
+wanted=" $* "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-git ls-files -z | xargs -0 cp --parents -t "$work" 2>/dev/null
 failed=0 passed=0
-# planted NAME BUILD FILE SED-PROGRAM FAMILY VARIANT PATTERN: after the edit `check` must fail and tell the pattern
+export EMULATOR_PROCESSORS=6 EMULATOR_QUIET=1 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=0
+grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja' "$build/CMakeCache.txt" || { echo "planted_bugs.sh reads Ninja's commands; $build has none"; exit 77; }
+kind=watch
+grep -q '^RB_SANITIZE:BOOL=ON' "$build/CMakeCache.txt" && kind=sanitize
+
+# command of PROGRAM matching PATTERN: what Ninja runs for it
+command_of() { ninja -C "$build" -t commands "$1" | grep -E -- "$2" | tail -1; }
+
+# planted NAME BUILDS PROGRAM "SOURCE..." FILE SED PATTERN COMMAND...: after the edit of FILE, which each SOURCE is or includes, the command fails and tells the pattern; {} stands for the program
 planted() {
-  local name=$1 build=$2 file=$3 program=$4 family=$5 variant=$6 pattern=$7
-  case " ${wanted[*]} " in *" $name "* | "  ") ;; *) return ;; esac
-  cp "$work/$file" "$work/before"
-  sed -i "$program" "$work/$file"
-  if cmp -s "$work/$file" "$work/before"; then
-    echo "FAIL $name: nothing was changed in $file"; failed=$((failed + 1)); return
+  local name=$1 builds=$2 program=$3 sources=$4 file=$5 edit=$6 pattern=$7 source compile link said code objects=
+  shift 7
+  case $builds in *"$kind"*) ;; *) return ;; esac
+  case $wanted in "  " | *" $name "*) ;; *) return ;; esac
+  rm -rf "$work/tree" && mkdir -p "$work/tree/$(dirname "$file")"
+  sed "$edit" "$root/$file" >"$work/tree/$file"
+  if cmp -s "$work/tree/$file" "$root/$file"; then
+    echo "FAIL $name: the edit changes nothing in $file"
+    failed=$((failed + 1))
+    return
   fi
-  local on=WATCH; [ "$build" = sanitize ] && on=SANITIZE
-  cmake -S "$work" -B "$work/build-$build" -G Ninja -DRB_CUDA=EMULATED -DRB_$on=ON -DCMAKE_BUILD_TYPE=Release >/dev/null 2>&1
-  cmake --build "$work/build-$build" --target regbench >"$work/log" 2>&1 || tail -3 "$work/log"
-  local said code
-  said=$(EMULATOR_PROCESSORS=6 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 timeout 300 "$work/build-$build/regbench" check "$family" --variant "$variant" --largest 30 2>&1)
+  for source in $sources; do
+    mkdir -p "$work/tree/$(dirname "$source")"
+    [ -e "$work/tree/$source" ] || cp "$root/$source" "$work/tree/$source"
+    compile=$(command_of "$program" "-c [^ ]*/$source\$")
+    compile=$(sed -E "s# -I# -I$work/tree -I#; s# -MD -MT [^ ]+ -MF [^ ]+##; s# -o [^ ]+ -c .*# -o $work/$(basename "$source").o -c $work/tree/$source#" <<<"$compile")
+    if ! (cd "$build" && eval "$compile") 2>"$work/log"; then
+      echo "FAIL $name: does not compile: $(grep -m1 error "$work/log")"
+      failed=$((failed + 1))
+      return
+    fi
+    objects="$objects $work/$(basename "$source").o"
+  done
+  link=$(command_of "$program" " -o $program ")
+  (cd "$build" && eval "$(sed -E "s# -o $program #$objects -o $work/$program #" <<<"$link")") || return
+  said=$(timeout 300 "${@//\{\}/$work/$program}" 2>&1)
   code=$?
-  if [ $code != 0 ] && grep -qE -- "$pattern" <<<"$said"; then echo "caught $name"; passed=$((passed + 1)); else echo "FAIL $name: exit $code, not told '$pattern'"; failed=$((failed + 1)); fi
-  cp "$work/before" "$work/$file"
+  if [ $code != 0 ] && grep -qE -- "$pattern" <<<"$said"; then
+    echo "caught $name"
+    passed=$((passed + 1))
+  else
+    echo "FAIL $name: exit code $code, and nothing told '$pattern': $(tail -1 <<<"$said")"
+    failed=$((failed + 1))
+  fi
 }
-wanted=("$@")
-planted barrier watch kernels/interp/interp_cuda_shared_lagrange.cu '/__syncthreads();/d' interp cuda/shared-lagrange 'race: .*interp_cuda_shared_lagrange.cu:[0-9]+'
-planted barrier-march watch kernels/derivative/derivative_cuda_march.cu '0,/__syncthreads();/s///' derivative cuda/march 'race: .*derivative_cuda_march.cu:[0-9]+'
-planted write-after-read watch kernels/smooth/smooth_cuda_wide.cu 's/__syncthreads(); \/\* the values before are done with \*\///' smooth cuda/march 'race: .*smooth_cuda_wide.cu:[0-9]+'
-planted beyond-the-end watch kernels/interp/interp_texture.cuh 's/if (p < np) out/if (p <= np) out/' interp cuda/texture-linear 'out of bounds: .*interp_texture.cuh'
-planted halo-row watch kernels/derivative/derivative_cuda_tile.cu 's/s\[threadIdx.y + q\]/s[threadIdx.y + q + 1]/' derivative cuda/tile 'FAIL'
-planted texture-half watch kernels/interp/interp_cuda_texture_linear.cu 's/0\.5f/0.0f/' interp cuda/texture-linear 'FAIL'
-planted copies-not-waited watch kernels/derivative/derivative_staged.cuh 's/__pipeline_wait_prior(DEPTH - 2)/__pipeline_wait_prior(DEPTH - 1)/' derivative cuda/direct 'race|FAIL'
-planted atomic watch kernels/compose/compose_cuda_common.cu 's/atomicMax(most, mine)/*most = max(*most, mine)/' compose cuda/global 'race: .*compose_cuda_common.cu'
-planted warp-sum watch kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' force cuda/grid 'FAIL'
-planted threads watch kernels/interp/interp_texture.cuh 's/rb_blocks(np, 256), 256, 0/rb_blocks(np, 256), 2048, 0/' interp cuda/texture-linear '2048 threads a block'
-planted shared-too-short sanitize kernels/interp/interp_cuda_shared_lagrange.cu 's/float cell\[64\]/float cell[63]/' interp cuda/shared-lagrange 'runtime error|out of bounds|overflow'
-echo "$passed passed, $failed failed"
-test $failed = 0
+# in_kernel NAME BUILDS FILE EDIT PATTERN FAMILY VARIANT: a bug in one .cu, found by regbench check
+in_kernel() { planted "$1" "$2" regbench "$3" "$3" "$4" "$5" {} check "$6" --variant "$7" --largest 30; }
+
+march=kernels/derivative/derivative_cuda_march.cu
+in_kernel shared-array-too-short sanitize kernels/interp/interp_cuda_shared_lagrange.cu 's/float cell\[64\]/float cell[63]/' 'runtime error: .*(out of bounds|insufficient)' interp cuda/shared-lagrange
+in_kernel missing-barrier watch,sanitize kernels/interp/interp_cuda_shared_lagrange.cu '/__syncthreads();/d' 'race: .*interp_cuda_shared_lagrange.cu:[0-9]+|FAIL' interp cuda/shared-lagrange
+in_kernel missing-barrier-march watch $march '/^      __syncthreads();/d' 'race: .*derivative_cuda_march.cu:[0-9]+' derivative cuda/march
+in_kernel write-after-read watch kernels/smooth/smooth_cuda_wide.cu '/__syncthreads(); .. the values before are done with/d' 'race: .*smooth_cuda_wide.cu:[0-9]+' smooth cuda/march
+in_kernel last-barrier-of-a-sum watch kernels/gausssum/gausssum_cuda_shared_reduction.cu '/^    __syncthreads();/d' 'race: .*gausssum_cuda_shared_reduction.cu:[0-9]+' gausssum cuda/shared-reduction
+in_kernel unwritten-shared-memory watch,sanitize kernels/smooth/smooth_cuda_shared.cu 's/s\[t\] = at >= 0 \&\& at < v.length ? \(.*\) : 0.0f;/if (at >= 0 \&\& at < v.length) s[t] = \1;/' 'nobody wrote: .*smooth_cuda_shared.cu:[0-9]+|FAIL' smooth cuda/shared
+planted beyond-the-end watch,sanitize regbench kernels/interp/interp_cuda_texture_linear.cu kernels/interp/interp_texture.cuh 's/if (p < np) out/if (p <= np) out/' \
+  'out of bounds: .*interp_texture.cuh:[0-9]+|heap-buffer-overflow' {} check interp --variant cuda/texture-linear --largest 30
+in_kernel wrong-halo-row watch,sanitize $march 's/row < HALO ? row : ROWS + row;/row < HALO ? row : ROWS + row - 1;/' FAIL derivative cuda/march
+planted index-of-32-bits sanitize test_huge_grid kernels/derivative/derivative_cuda_naive.cu kernels/derivative/derivative_cuda_naive.cu 's/int64_t n = (int64_t)n1 \* n2 \* n3, p/int n = n1 * n2 * n3; int64_t p/' \
+  'signed integer overflow' env RB_TEST_VARIANT=cuda/naive {}
+in_kernel half-a-texel-off watch,sanitize kernels/interp/interp_cuda_texture_linear.cu 's/(x3 + 0.5f)/(x3)/' FAIL interp cuda/texture-linear
+planted copies-not-waited-for watch regbench kernels/derivative/derivative_cuda_direct.cu kernels/derivative/derivative_staged.cuh 's/__pipeline_wait_prior(DEPTH - 2)/__pipeline_wait_prior(DEPTH - 1)/' \
+  'race: .*derivative_staged.cuh:[0-9]+|FAIL' {} check derivative --variant cuda/direct --largest 4000
+in_kernel host-reads-too-early watch,sanitize kernels/field/field_cuda_grid.cu '/cudaStreamSynchronize/d' FAIL field cuda/grid
+in_kernel loads-off-16-bytes watch,sanitize $march 's/return g.n\[2\] % 4 == 0 .*/return 1 || (a \&\& b \&\& g.n[0]);/' 'misaligned|out of bounds|overflow|FAIL' derivative cuda/march
+in_kernel atomic-left-out watch kernels/compose/compose_cuda_common.cu 's/atomicMax(most, mine);/*most = max(*most, mine);/' 'race: .*compose_cuda_common.cu:[0-9]+' compose cuda/global
+in_kernel sum-one-step-short watch,sanitize kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' FAIL force cuda/grid
+planted threads-beyond-the-limit watch,sanitize regbench kernels/interp/interp_cuda_texture_linear.cu kernels/interp/interp_texture.cuh 's/rb_blocks(np, 256), 256, 0/rb_blocks(np, 2048), 2048, 0/' \
+  '2048 threads a block' {} check interp --variant cuda/texture-linear --largest 30
+echo "$passed caught, $failed not"
+test $failed = 0 && test $passed -gt 0

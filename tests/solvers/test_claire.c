@@ -5,15 +5,11 @@
 #include "experiments/runner/pairs.h"
 #include "experiments/runner/registration.h"
 #include "solvers/claire/claire_impl.h"
+#include "tests/solvers/fft_splines.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The CPU's cubic row of the paper with splines instead of Lagrange polynomials: what the GPU's fft-cubic rows compute. */
-static const rb_claire_config fft_splines = {.transport = "cpu/composed", .interp = "cpu/omp", .spectral = "cpu/fftw", .label_interp = "cpu/omp",
-                                             .label_basis = "bspline", .derivative = "cpu/fftw", .scheme = RB_SPECTRAL, .basis = "bspline"};
-static const rb_variant cpu_fft_splines = {"cpu-fft-splines", "", "", RB_CPU, &fft_splines};
 
 static rb_claire *phantom_problem(const char *variant, rb_claire_options o, int size, rb_pair *pair) {
   const rb_variant *v = &cpu_fft_splines;

@@ -171,8 +171,8 @@ static void complete_lanes(block_state *b, int warp);
 static void finish_thread() {
   block_state *b = block_now;
   thread_state *t = thread_now;
-  copies_commit(); /* nobody waits any more, but the hardware copies all the same */
-  copies_wait(0);
+  if (!t->copies.empty()) copies_commit(); /* nobody waits any more, but the hardware copies all the same */
+  if (!t->groups.empty()) copies_wait(0);
   t->now = state::done;
   b->alive--;
   b->lanes_alive[(size_t)t->linear / 32] &= ~(1u << t->linear % 32);
@@ -252,7 +252,7 @@ int barrier(join what, int predicate, place at) {
   thread_state *t = thread_now;
   if (b->arrived == 0) b->first_at_barrier = t, b->tally = what == join::all_of;
   const thread_state *other = b->first_at_barrier;
-  if (other != t && (other->at.line != at.line || std::strcmp(other->at.file, at.file) != 0))
+  if (other != t && (other->at.line != at.line || (other->at.file != at.file && std::strcmp(other->at.file, at.file) != 0)))
     fault(at, "threads of a block wait at different barriers: here, and %s at %s", thread_text(b, other).c_str(), place_text(other->at).c_str());
   b->tally = what == join::any_of ? b->tally | (predicate != 0) : what == join::all_of ? b->tally & (predicate != 0) : b->tally + (predicate != 0);
   b->arrived++;

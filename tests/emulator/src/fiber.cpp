@@ -33,7 +33,7 @@ struct fiber {
   bool used;        /* since the stacks' ends were looked at */
 };
 
-enum : size_t { STACK = 256 << 10, STACKS_A_PIECE = 64 };
+enum : size_t { STACK = 256 << 10, STACKS_A_PIECE = 64, LEFT_BEHIND = 8 << 10 };
 static const uint64_t canary = 0x5bd1e995a5a5a5a5u;
 
 static fiber host;
@@ -143,7 +143,8 @@ fiber *fiber_take(void (*entry)()) {
   if (!f->used) f->used = true, in_use.push_back(f);
   f->entry = entry;
 #ifdef __SANITIZE_ADDRESS__
-  __asan_unpoison_memory_region(f->stack, STACK); /* what a thread that ended in the middle left behind */
+  const size_t left = f->offset + LEFT_BEHIND;
+  __asan_unpoison_memory_region(f->stack + STACK - left, left); /* frames that never returned: of begin() and what it called to switch away for good */
   f->fake_stack = nullptr;
 #endif
 #ifdef FIBERS_BY_UCONTEXT

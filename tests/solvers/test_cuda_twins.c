@@ -1,0 +1,147 @@
+/* Every CUDA configuration of the solvers takes the same first steps as its CPU twin, on problems small enough for
+ * GPUs that are executed on a CPU. */
+#include "tests/ok.h"
+
+#include "kernels/base/backend.h"
+#include "kernels/base/rng.h"
+#include "solvers/claire/claire.h"
+#include "solvers/demons/demons.h"
+#include "solvers/landmarks/landmarks.h"
+#include "tests/solvers/fft_splines.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 16, POINTS = N * N * N, LANDMARKS = 24, DIM = 3 };
+
+/* A ball with a soft edge in a cube of N points a side, and the same ball moved and squeezed. */
+static void images(float *template_image, float *reference) {
+  for (int i = 0; i < POINTS; i++) {
+    const double x = i / N / N - 7.5, y = i / N % N - 7.5, z = i % N - 7.5;
+    template_image[i] = (float)(1 / (1 + exp(1.2 * (sqrt(x * x + y * y + z * z) - 4.5))));
+    reference[i] = (float)(1 / (1 + exp(1.2 * (sqrt(1.15 * x * x + (y + 0.6) * (y + 0.6) + z * z) - 4.5))));
+  }
+}
+
+/* Skips the test where the family's CUDA variants can run nowhere. */
+static void needs_cuda(const rb_variant *v) {
+  if (rb_variant_available(v) == RB_OK) return;
+  rb_clear();
+  skip();
+}
+
+static rb_claire_result claire(const char *variant) {
+  static float template_image[POINTS], reference[POINTS];
+  rb_claire_options o = rb_claire_defaults();
+  rb_claire_result r;
+  const rb_variant *v = &cpu_fft_splines;
+  rb_claire *c;
+  o.continuation = 0, o.beta = 1e-2, o.most_newton = 2, o.most_krylov = 8;
+  images(template_image, reference);
+  if (strcmp(variant, v->name) != 0) ok(rb_variant_find(&rb_claire_family, variant, &v));
+  ok(rb_claire_create(v, &o, rb_grid_make(N, N, N), template_image, reference, &c));
+  ok(rb_claire_solve(c, NULL, NULL, &r));
+  rb_claire_destroy(c);
+  return r;
+}
+static void claire_follows(void **state) {
+  (void)state;
+  static const struct {
+    const char *cuda, *cpu;
+    double tolerance;
+  } twins[] = {{"fused-fd8-linear", "cpu-fd8-linear", 1e-4},
+               {"fused-fd8-cubic", "cpu-fd8-cubic", 1e-4},
+               {"fused-fft-cubic", "cpu-fft-splines", 1e-4},
+               {"gpu-fd8-linear", "cpu-fd8-linear", 3e-2},
+               {"gpu-fd8-cubic", "cpu-fd8-cubic", 3e-2},
+               {"gpu-fft-cubic", "cpu-fft-splines", 3e-2}}; /* textures weigh by 256ths: the limit of test_claire */
+  const rb_variant *v;
+  int compared = 0;
+  ok(rb_variant_find(&rb_claire_family, twins[0].cuda, &v));
+  needs_cuda(v);
+  for (size_t t = 0; t < sizeof twins / sizeof *twins; t++) {
+    const rb_claire_result cuda = claire(twins[t].cuda), cpu = claire(twins[t].cpu);
+    assert_int_equal(cuda.rows, cpu.rows);
+    assert_true(cpu.rows > 1 && cpu.mismatch < 0.7);
+    for (int i = 0; i < cpu.rows; i++) {
+      const double off = fabs(cuda.table[i].mismatch / cpu.table[i].mismatch - 1);
+      if (!(off < twins[t].tolerance))
+        fail_msg("%s, row %d: %g from %s's mismatch", twins[t].cuda, i, off, twins[t].cpu);
+    }
+  }
+  for (int i = 0; i < rb_claire_family.count; i++) compared += rb_claire_family.variants[i].backend == RB_CUDA;
+  assert_int_equal(compared, sizeof twins / sizeof *twins); /* none is left out */
+}
+
+static rb_demons_result demons(const rb_variant *v) {
+  static float template_image[POINTS], reference[POINTS];
+  rb_demons_options o = rb_demons_defaults();
+  static rb_demons_result r;
+  rb_demons *s;
+  o.sigma_fluid = 1.5, o.sigma_diffusion = 1, o.iterations = 3, o.stop = 0;
+  images(template_image, reference);
+  ok(rb_demons_create(v, &o, rb_grid_make(N, N, N), template_image, reference, &s));
+  ok(rb_demons_solve(s, NULL, NULL, &r));
+  rb_demons_destroy(s);
+  return r;
+}
+static void demons_follow(void **state) {
+  (void)state;
+  static rb_demons_result cpu;
+  const rb_variant *twin;
+  int compared = 0;
+  ok(rb_variant_find(&rb_demons_family, "cpu-f64", &twin));
+  cpu = demons(twin);
+  assert_true(cpu.iterations == 3 && cpu.energy[2] < 0.7 * cpu.before);
+  for (int i = 0; i < rb_demons_family.count; i++) {
+    const rb_variant *v = &rb_demons_family.variants[i];
+    if (v->backend != RB_CUDA) continue;
+    needs_cuda(v);
+    const rb_demons_result cuda = demons(v);
+    const double tolerance = strstr(v->name, "b4") ? 0.02 : 1e-4; /* b4: textures */
+    for (int k = 0; k < cpu.iterations; k++)
+      if (!(fabs(cuda.energy[k] / cpu.energy[k] - 1) < tolerance))
+        fail_msg("%s, iteration %d: energy %g, not %g", v->name, k, cuda.energy[k], cpu.energy[k]);
+    compared++;
+  }
+  assert_true(compared > 0);
+}
+
+static rb_landmarks_result landmarks(const rb_variant *v, rb_dtype t) {
+  rb_landmarks_options o = rb_landmarks_defaults();
+  static rb_landmarks_result r;
+  double q[LANDMARKS * DIM], target[LANDMARKS * DIM];
+  rb_landmarks *s;
+  for (int i = 0; i < LANDMARKS * DIM; i++) q[i] = 4 * rb_rng_symmetric(1, (uint64_t)i), target[i] = q[i] + 0.2;
+  o.lambda = 100, o.steps = 6, o.evaluations = 6, o.dtype = t;
+  ok(rb_landmarks_create(v, &o, LANDMARKS, DIM, q, target, &s));
+  ok(rb_landmarks_solve(s, NULL, NULL, &r));
+  rb_landmarks_destroy(s);
+  return r;
+}
+static void landmarks_follow(void **state) {
+  (void)state;
+  static rb_landmarks_result cpu;
+  const rb_variant *twin;
+  int compared = 0;
+  ok(rb_variant_find(&rb_gausssum_family, "cpu/omp", &twin));
+  cpu = landmarks(twin, RB_F64);
+  for (int i = 0; i < rb_gausssum_family.count; i++) {
+    const rb_variant *v = &rb_gausssum_family.variants[i];
+    if (v->backend != RB_CUDA) continue;
+    needs_cuda(v);
+    const rb_landmarks_result cuda = landmarks(v, RB_F32);
+    assert_true(cuda.rows >= 3 && cpu.rows >= 3);
+    for (int k = 0; k < 3; k++)
+      if (!(fabs(cuda.table[k].objective / cpu.table[k].objective - 1) < 1e-4))
+        fail_msg("%s, evaluation %d: %g, not %g", v->name, k, cuda.table[k].objective, cpu.table[k].objective);
+    compared++;
+  }
+  assert_true(compared > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows), cmocka_unit_test(demons_follow),
+                                     cmocka_unit_test(landmarks_follow)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
