@@ -1,7 +1,7 @@
 #!/bin/sh
 # Write a C header with the sha256 of the sources behind each family's CPU and CUDA code, so that a record can say
 # which code produced it and a rendered table can mark cells whose code has changed since. Comments, blanks and line breaks
-# do not count. results/same_code.csv lists hashes that stand for the same code (scripts/same_code).
+# do not count, nor where a string or a macro is broken into lines. results/same_code.csv lists hashes that stand for the same code (scripts/same_code).
 # usage: source_hashes.sh PROJECT_FOLDER OUTPUT_HEADER
 set -eu
 cd "$1"
@@ -14,8 +14,10 @@ sources=$(find kernels cpu_ref solvers datasets experiments/runner -name '*.c' -
 # shellcheck disable=SC2086
 ${CC:-cc} -x c -fpreprocessed -dD -E $sources 2>/dev/null | awk -v to="$words" '
   /^# [0-9]+ "/ { name = $3; gsub(/"/, "", name); gsub(/\//, "%", name); if (name != last) { if (last) close(to "/" last); last = name }; next }
-  { gsub(/[ \t\r\f]/, ""); printf "%s", $0 >> (to "/" name) }'
-(cd "$words" && sha256sum -- *) | sed 's/%/\//g' >"$words.sums"
+  { gsub(/[ \t\r\f]/, ""); sub(/\\$/, ""); printf "%s", $0 >> (to "/" name) }'
+# a string's pieces count as one string: quotes become marks, of which those between pieces go
+start=$(printf '\001') end=$(printf '\002')
+(cd "$words" && sed -i -E "s/'\\\\?\"'/'/g; s/\"(([^\"\\]|\\\\.)*)\"/$start\\1$end/g; s/$end$start//g" -- * && sha256sum -- *) | sed 's/%/\//g' >"$words.sums"
 : >"$words.files" # "FAMILY BACKEND FILE": what each hash is of
 hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exist among the arguments, but those in $unused
   label="$1 $2"
