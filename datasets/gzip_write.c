@@ -45,7 +45,8 @@ static rb_status write_compressed(FILE *f, const char *path, const unsigned char
     }
     for (int k = 0; k < count; k++) {
       RB_CHECK(batch[k].made, RB_ENOMEM, "host memory to compress %s", path);
-      RB_CHECK(fwrite(batch[k].to, 1, batch[k].made, f) == batch[k].made, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+      RB_CHECK(fwrite(batch[k].to, 1, batch[k].made, f) == batch[k].made, RB_EIO, "cannot write %s: %s", path,
+               strerror(errno));
     }
   }
 done:
@@ -68,7 +69,8 @@ rb_status rb_gzip_write(const char *path, const void *head, size_t head_bytes, c
     RB_TRY(write_compressed(f, path, head, head_bytes));
     RB_TRY(write_compressed(f, path, data, data_bytes));
   } else {
-    RB_CHECK(fwrite(head, 1, head_bytes, f) == head_bytes && fwrite(data, 1, data_bytes, f) == data_bytes, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+    RB_CHECK(fwrite(head, 1, head_bytes, f) == head_bytes && fwrite(data, 1, data_bytes, f) == data_bytes, RB_EIO,
+             "cannot write %s: %s", path, strerror(errno));
   }
   closed = fclose(f);
   f = NULL;

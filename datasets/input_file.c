@@ -13,7 +13,9 @@ rb_status rb_input_file(const char *path) {
   RB_CHECK(!absent, RB_EIO, "cannot open %s: %s", path, strerror(absent));
   RB_CHECK(!S_ISDIR(info.st_mode), RB_EINVAL, "%s is a folder; name a file in it", path);
   RB_CHECK(S_ISREG(info.st_mode), RB_EINVAL, "%s is a %s; save its contents in a file and name that", path,
-           S_ISFIFO(info.st_mode) ? "pipe" : S_ISSOCK(info.st_mode) ? "socket" : "device");
+           S_ISFIFO(info.st_mode)   ? "pipe"
+           : S_ISSOCK(info.st_mode) ? "socket"
+                                    : "device");
   RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
 done:
   return st;

@@ -4,8 +4,9 @@
 
 #include "kernels/base/status.h"
 
-/* RB_OK for a regular file that can be read. Called before anything opens `path`: a pipe would hang in open() and a device may never end.
- * RB_ENOTFOUND: nothing is there; RB_EIO: it may not be read; RB_EINVAL: a folder, a pipe, a device or a socket. */
+/* RB_OK for a regular file that can be read. Called before anything opens `path`: a pipe would hang in open() and a
+ * device may never end. RB_ENOTFOUND: nothing is there; RB_EIO: it may not be read; RB_EINVAL: a folder, a pipe, a
+ * device or a socket. */
 rb_status rb_input_file(const char *path);
 
 #endif

@@ -16,15 +16,24 @@
 #include <unistd.h>
 
 #define TEXT(key, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, rb_manifest, member, 1, 4096)
-#define TEXT_OPT(key, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_manifest, member, 1, 4096)
+#define TEXT_OPT(key, member) \
+  CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_manifest, member, 1, 4096)
 static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, rb_manifest_file, name, 1, 256),
     CYAML_FIELD_STRING_PTR("sha256", CYAML_FLAG_POINTER, rb_manifest_file, sha256, 64, 64), CYAML_FIELD_END};
-static const cyaml_schema_value_t file_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_manifest_file, file_fields)};
+static const cyaml_schema_value_t file_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_manifest_file, file_fields)};
 static const cyaml_schema_field_t fields[] = {
-    TEXT("name", name),         TEXT("title", title),       TEXT("source", source),   TEXT("licence", licence),
-    TEXT("citation", citation), TEXT_OPT("package", package), TEXT_OPT("path", path), TEXT_OPT("image", image),
-    CYAML_FIELD_SEQUENCE("files", CYAML_FLAG_POINTER, rb_manifest, files, &file_value, 1, 512), CYAML_FIELD_END};
+    TEXT("name", name),
+    TEXT("title", title),
+    TEXT("source", source),
+    TEXT("licence", licence),
+    TEXT("citation", citation),
+    TEXT_OPT("package", package),
+    TEXT_OPT("path", path),
+    TEXT_OPT("image", image),
+    CYAML_FIELD_SEQUENCE("files", CYAML_FLAG_POINTER, rb_manifest, files, &file_value, 1, 512),
+    CYAML_FIELD_END};
 static const cyaml_schema_value_t schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, rb_manifest, fields)};
 static const cyaml_config_t config = {.log_fn = NULL, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
 
@@ -55,7 +64,8 @@ rb_status rb_home(const char **out) {
     if (is_home(home)) return RB_OK;
   }
   home[0] = '\0';
-  return RB_FAIL(RB_ENOTFOUND, "no experiments/ and datasets/ above the program; set REGBENCH_HOME to the project's folder");
+  return RB_FAIL(RB_ENOTFOUND,
+                 "no experiments/ and datasets/ above the program; set REGBENCH_HOME to the project's folder");
 }
 
 rb_status rb_data_root(char *out, int size) {
@@ -84,7 +94,8 @@ rb_status rb_manifest_load(const char *name, rb_manifest **out) {
     int count = rb_manifest_names(names, 64);
     for (int i = 0; i < count; i++) list[i] = names[i];
     const char *near = rb_nearest(name, list, count);
-    return RB_FAIL(RB_ENOTFOUND, "no data set '%s'%s%s; 'regbench data list' shows all", name, near ? ": nearest is " : "", near ? near : "");
+    return RB_FAIL(RB_ENOTFOUND, "no data set '%s'%s%s; 'regbench data list' shows all", name,
+                   near ? ": nearest is " : "", near ? near : "");
   }
   cyaml_err_t e = cyaml_load_file(path, &config, &schema, (cyaml_data_t **)out, NULL);
   RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s", path, cyaml_strerror(e));
@@ -132,7 +143,8 @@ done:
 
 int rb_manifest_present(const rb_manifest *m) {
   char path[PATH_MAX];
-  int there = rb_manifest_path(m, m->image ? m->image : m->files[0].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+  int there = rb_manifest_path(m, m->image ? m->image : m->files[0].name, path, sizeof path) == RB_OK &&
+              access(path, R_OK) == 0;
   rb_clear();
   return there;
 }
@@ -145,7 +157,9 @@ int rb_data_present(const char *value) {
   for (int i = 0; i < count; i++) {
     if (strcmp(names[i], subject ? "nirep" : value) != 0) continue;
     snprintf(file, sizeof file, "%.8s.nii.gz", value);
-    there = rb_manifest_load(names[i], &m) == RB_OK && (subject ? rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0 : rb_manifest_present(m));
+    there = rb_manifest_load(names[i], &m) == RB_OK &&
+            (subject ? rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0
+                     : rb_manifest_present(m));
     rb_manifest_free(m);
     break;
   }
@@ -170,7 +184,8 @@ static const char *way_out(const rb_manifest *m, char *text, size_t size) {
 unsigned rb_manifest_count(const rb_manifest *m) {
   char path[PATH_MAX];
   unsigned n = 0;
-  for (unsigned i = 0; i < m->files_count; i++) n += rb_manifest_path(m, m->files[i].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+  for (unsigned i = 0; i < m->files_count; i++)
+    n += rb_manifest_path(m, m->files[i].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
   rb_clear();
   return n;
 }
@@ -183,7 +198,8 @@ rb_status rb_manifest_verify(const rb_manifest *m) {
     RB_TRY(rb_manifest_path(m, m->files[i].name, path, sizeof path));
     if (access(path, R_OK) != 0) continue;
     RB_TRY(rb_sha256_file(path, sum));
-    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "data set %s: %s has another sha256 than the manifest: %s", m->name, path,
+    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT,
+             "data set %s: %s has another sha256 than the manifest: %s", m->name, path,
              way_out(m, mend, sizeof mend));
   }
 done:
@@ -197,7 +213,8 @@ static rb_status make_folders(const char *path) {
     if (*s == '/' || *s == '\0') {
       char keep = *s;
       *s = '\0';
-      if (mkdir(part, 0777) != 0 && errno != EEXIST) return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
       if (keep == '\0') return RB_OK;
       *s = keep;
     }
@@ -240,8 +257,8 @@ rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copi
     snprintf(from, sizeof from, "%s/%s", folder, m->files[i].name);
     if (access(from, R_OK) != 0) continue;
     RB_TRY(rb_sha256_file(from, sum));
-    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT, "%s has another sha256 than the manifest of %s: another version, or damaged", from,
-             m->name);
+    RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT,
+             "%s has another sha256 than the manifest of %s: another version, or damaged", from, m->name);
     RB_TRY(rb_path(to, sizeof to, "%s/%s", root, m->files[i].name)); /* not where a package has it */
     RB_TRY(copy_file(from, to));
     ++*copied;

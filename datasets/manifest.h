@@ -30,11 +30,13 @@ int rb_manifest_names(char names[][64], int most);
 rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size);
 /* How many of the set's files are here. */
 unsigned rb_manifest_count(const rb_manifest *m);
-/* RB_OK when some file is here (a part of a set may be imported) and every one that is has the right sha256; else RB_ENOTFOUND or RB_EFORMAT with the way out. */
+/* RB_OK when some file is here (a part of a set may be imported) and every one that is has the right sha256; else
+ * RB_ENOTFOUND or RB_EFORMAT with the way out. */
 rb_status rb_manifest_verify(const rb_manifest *m);
 /* Only whether the file of `image` is there. */
 int rb_manifest_present(const rb_manifest *m);
-/* Whether what an experiment's axis `data` names is here: a set by its name, or a subject of nirep (na02); what is made, not read, always is. */
+/* Whether what an experiment's axis `data` names is here: a set by its name, or a subject of nirep (na02); what is
+ * made, not read, always is. */
 int rb_data_present(const char *value);
 /* Copy the set's files from a folder into the data root, verifying each. */
 rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copied);

@@ -15,8 +15,10 @@ static double ellipsoid(const double p[3], double c1, double c2, double c3, doub
 static void head_at(const double p[3], float *intensity, int *label) {
   double angle = atan2(p[1], p[2]), folds = 0.035 * (sin(14 * angle) + sin(11 * p[0] * 3.1) * cos(9 * angle));
   double skull = ellipsoid(p, 0, 0, 0, 0.80, 0.86, 0.72), csf = ellipsoid(p, 0, 0, 0, 0.73, 0.79, 0.65);
-  double grey = ellipsoid(p, 0, 0, 0, 0.69, 0.74, 0.61) + folds, white = ellipsoid(p, 0, 0, 0, 0.58, 0.62, 0.50) + 1.3 * folds;
-  double left = ellipsoid(p, 0.05, 0.02, -0.10, 0.22, 0.26, 0.07), right = ellipsoid(p, 0.05, 0.02, 0.10, 0.22, 0.26, 0.07);
+  double grey = ellipsoid(p, 0, 0, 0, 0.69, 0.74, 0.61) + folds,
+         white = ellipsoid(p, 0, 0, 0, 0.58, 0.62, 0.50) + 1.3 * folds;
+  double left = ellipsoid(p, 0.05, 0.02, -0.10, 0.22, 0.26, 0.07),
+         right = ellipsoid(p, 0.05, 0.02, 0.10, 0.22, 0.26, 0.07);
   const double edge = 0.03;
   double v = 0.35 * inside(skull, edge);
   v += (0.20 - v) * inside(csf, edge);
@@ -43,7 +45,9 @@ void rb_phantom_head(rb_grid g, float *intensity, float *label) {
 }
 
 static double square(double x) { return x * x; }
-double rb_phantom_waves(const double x[3]) { return (square(sin(8 * x[0])) + square(sin(2 * x[1])) + square(sin(4 * x[2]))) / 3; }
+double rb_phantom_waves(const double x[3]) {
+  return (square(sin(8 * x[0])) + square(sin(2 * x[1])) + square(sin(4 * x[2]))) / 3;
+}
 
 static const double pi = RB_TWO_PI / 2;
 

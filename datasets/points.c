@@ -23,7 +23,8 @@ static rb_status whole_file(const char *path, char **out, size_t *size) {
   RB_TRY(rb_input_file(path));
   f = fopen(path, "rb");
   RB_CHECK(f, RB_EIO, "cannot open %s: %s", path, strerror(errno));
-  RB_CHECK(fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
+  RB_CHECK(fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0, RB_EIO,
+           "cannot read %s: %s", path, strerror(errno));
   RB_CHECK(length > 0, RB_EFORMAT, "%s is empty", path);
   *out = malloc((size_t)length + 1);
   RB_CHECK(*out, RB_ENOMEM, "host memory: %ld bytes for %s", length, path);
@@ -55,9 +56,12 @@ static const char *line_of(const char *text, const char *word) {
   return NULL;
 }
 
-/* How much of what follows the points stays true when they move: all, or what precedes attributes with directions in them. */
+/* How much of what follows the points stays true when they move: all, or what precedes attributes with directions in
+ * them. */
 static size_t lasting(const char *rest) {
-  static const char *const directed[] = {"NORMALS ", "VECTORS ", "TENSORS", "FIELD "}, *const sections[] = {"POINT_DATA ", "CELL_DATA "};
+  static const char *const directed[] = {"NORMALS ", "VECTORS ", "TENSORS", "FIELD "}, *const sections[] = {
+                                                                                           "POINT_DATA ",
+                                                                                           "CELL_DATA "};
   const char *first = rest + strlen(rest);
   int moved = 0;
   for (size_t i = 0; i < sizeof directed / sizeof *directed; i++) moved |= line_of(rest, directed[i]) != NULL;
@@ -73,11 +77,14 @@ static rb_status parse_vtk(const char *path, const char *text, rb_points *out) {
   rb_status st = RB_OK;
   long long n = 0;
   const char *format = text, *at;
-  RB_CHECK(strncmp(text, "# vtk DataFile", 14) == 0, RB_EFORMAT, "%s is not a legacy VTK file; points are .csv, or legacy VTK", path);
-  for (int line = 0; line < 2; line++) format += strcspn(format, "\n"), format += *format == '\n'; /* version and title */
+  RB_CHECK(strncmp(text, "# vtk DataFile", 14) == 0, RB_EFORMAT,
+           "%s is not a legacy VTK file; points are .csv, or legacy VTK", path);
+  for (int line = 0; line < 2; line++)
+    format += strcspn(format, "\n"), format += *format == '\n'; /* version and title */
   RB_CHECK(strncasecmp(format, "ASCII", 5) == 0, RB_EFORMAT, "%s: binary VTK; save it as ASCII", path);
   at = line_of(format, "POINTS ");
-  RB_CHECK(at && sscanf(at + 6, "%lld", &n) == 1 && n > 0 && n <= 1 << 24, RB_EFORMAT, "%s: no POINTS, or not 1 to 2^24 of them", path);
+  RB_CHECK(at && sscanf(at + 6, "%lld", &n) == 1 && n > 0 && n <= 1 << 24, RB_EFORMAT,
+           "%s: no POINTS, or not 1 to 2^24 of them", path);
   out->head = copied(text, (size_t)(at - text));
   RB_CHECK(out->head, RB_ENOMEM, "host memory");
   at = strchr(at, '\n');
@@ -93,7 +100,8 @@ static rb_status parse_vtk(const char *path, const char *text, rb_points *out) {
     at = end;
   }
   at += strspn(at, " \t\r\n");
-  RB_CHECK(!*at || isalpha((unsigned char)*at), RB_EFORMAT, "%s: more than the %lld points announced are there", path, n);
+  RB_CHECK(!*at || isalpha((unsigned char)*at), RB_EFORMAT, "%s: more than the %lld points announced are there", path,
+           n);
   if (*at) {
     out->rest = copied(at, lasting(at));
     RB_CHECK(out->rest, RB_ENOMEM, "host memory");
@@ -114,7 +122,8 @@ static int is_header(const char *line, const char *end) {
 }
 
 enum { SEPARATORS = -2 };
-/* Numbers of a line, at most 4 (more than 3 is an error). -1: something that is no number; SEPARATORS: both kinds, as decimal commas make them. */
+/* Numbers of a line, at most 4 (more than 3 is an error). -1: something that is no number; SEPARATORS: both kinds, as
+ * decimal commas make them. */
 static int numbers(const char *line, const char *end, double v[4]) {
   int count = 0;
   if (memchr(line, ',', (size_t)(end - line)) && memchr(line, ';', (size_t)(end - line))) return SEPARATORS;
@@ -145,9 +154,13 @@ static rb_status parse_csv(const char *path, const char *text, rb_points *out) {
     int blank = strspn(s, " \t\r") >= (size_t)(end - s), count = blank ? 0 : numbers(s, end, v);
     number++;
     if (!blank && !(number == 1 && count == -1 && is_header(s, end))) {
-      RB_CHECK(count != SEPARATORS, RB_EFORMAT, "%s:%lld: ',' and ';' in one line; write decimals with a point, and separate by one of the two", path, (long long)number);
-      RB_CHECK(count == 2 || count == 3, RB_EFORMAT, "%s:%lld: two or three coordinates a line are needed", path, (long long)number);
-      RB_CHECK(row == 0 || count == out->dim, RB_EFORMAT, "%s:%lld: %d coordinates after %d", path, (long long)number, count, out->dim);
+      RB_CHECK(count != SEPARATORS, RB_EFORMAT,
+               "%s:%lld: ',' and ';' in one line; write decimals with a point, and separate by one of the two", path,
+               (long long)number);
+      RB_CHECK(count == 2 || count == 3, RB_EFORMAT, "%s:%lld: two or three coordinates a line are needed", path,
+               (long long)number);
+      RB_CHECK(row == 0 || count == out->dim, RB_EFORMAT, "%s:%lld: %d coordinates after %d", path, (long long)number,
+               count, out->dim);
       out->dim = count;
       for (int c = 0; c < count; c++) {
         RB_CHECK(isfinite(v[c]), RB_EFORMAT, "%s:%lld: a NaN or infinite coordinate", path, (long long)number);
@@ -187,9 +200,17 @@ rb_status rb_points_write(const char *path, int64_t n, int dim, const double *x,
   const int vtk = !has_ending(path, ".csv");
   FILE *f = fopen(path, "w");
   if (!f) return RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (vtk) fprintf(f, "%sPOINTS %lld float\n", like && like->head ? like->head : "# vtk DataFile Version 2.0\nwritten by regbench\nASCII\nDATASET POLYDATA\n", (long long)n);
+  if (vtk)
+    fprintf(f, "%sPOINTS %lld float\n",
+            like && like->head ? like->head
+                               : "# vtk DataFile Version 2.0\nwritten by regbench\nASCII\nDATASET POLYDATA\n",
+            (long long)n);
   for (int64_t i = 0; i < n; i++)
-    fprintf(f, vtk ? "%.9g %.9g %.9g\n" : dim > 2 ? "%.9g,%.9g,%.9g\n" : "%.9g,%.9g\n", x[i], x[n + i], dim > 2 ? x[2 * n + i] : 0.0);
+    fprintf(f,
+            vtk       ? "%.9g %.9g %.9g\n"
+            : dim > 2 ? "%.9g,%.9g,%.9g\n"
+                      : "%.9g,%.9g\n",
+            x[i], x[n + i], dim > 2 ? x[2 * n + i] : 0.0);
   if (vtk && like && like->rest) fputs(like->rest, f);
   int failed = ferror(f);
   if (fclose(f) != 0 || failed) {
@@ -219,7 +240,8 @@ rb_status rb_points_distinct(const rb_points *p, const char *name) {
   for (int64_t i = 0; i + 1 < p->n; i++) {
     int same = 1;
     for (int c = 0; c < p->dim; c++) same &= p->x[c * p->n + order[i]] == p->x[c * p->n + order[i + 1]];
-    RB_CHECK(!same, RB_EINVAL, "%s: points %lld and %lld coincide", name, (long long)order[i] + 1, (long long)order[i + 1] + 1);
+    RB_CHECK(!same, RB_EINVAL, "%s: points %lld and %lld coincide", name, (long long)order[i] + 1,
+             (long long)order[i + 1] + 1);
   }
 done:
   free(order);

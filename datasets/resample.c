@@ -33,7 +33,8 @@ static int64_t border(rb_resampling how, int64_t j, int64_t n) {
 }
 
 /* One axis: in is [outer][n_in][inner], out is [outer][n_out][inner]. */
-static rb_status axis(rb_resampling how, int64_t outer, int64_t n_in, int64_t n_out, int64_t inner, const float *in, float *out) {
+static rb_status axis(rb_resampling how, int64_t outer, int64_t n_in, int64_t n_out, int64_t inner, const float *in,
+                      float *out) {
   rb_status st = RB_OK;
   double s = (double)n_in / (double)n_out;
   int most = 2 * (int)ceil(s > 1 ? s : 1) + 2;

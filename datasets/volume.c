@@ -28,7 +28,8 @@ static rb_status ended_well(const char *path, gzFile f, int got) {
   const int closed = gzclose(f);
   return got >= 0 && (code == Z_OK || code == Z_STREAM_END) && closed == Z_OK ? RB_OK : damaged(path, reason);
 }
-/* Read a plain or gzip file to its end: only there does zlib compare the checksum. Closes it. Some programs pad a file; a file that goes on for long is not what its header says. */
+/* Read a plain or gzip file to its end: only there does zlib compare the checksum. Closes it. Some programs pad a
+ * file; a file that goes on for long is not what its header says. */
 static rb_status read_to_end(const char *path, gzFile f) {
   enum { PADDING = 1 << 20 };
   char block[1 << 16];
@@ -37,7 +38,8 @@ static rb_status read_to_end(const char *path, gzFile f) {
   }
   if (got > 0) {
     gzclose(f);
-    return RB_FAIL(RB_EINVAL, "%s holds more than its header announces: over %d bytes behind the last voxel", path, PADDING);
+    return RB_FAIL(RB_EINVAL, "%s holds more than its header announces: over %d bytes behind the last voxel", path,
+                   PADDING);
   }
   return ended_well(path, f, got);
 }
@@ -60,21 +62,30 @@ static rb_status check_header(const char *path, const nifti_image *h) {
   rb_status st = RB_OK;
   RB_CHECK(h->nx > 0 && h->ny > 0 && h->nz > 0, RB_EFORMAT, "%s: size %dx%dx%d", path, h->nx, h->ny, h->nz);
   RB_CHECK(h->ndim >= 3 && h->nt <= 1 && h->nu <= 1 && h->nv <= 1 && h->nw <= 1, RB_EFORMAT,
-           "%s: %d dimensions (%dx%dx%dx%d); a 3D image is needed, so extract one volume first", path, h->ndim, h->nx, h->ny, h->nz, h->nt);
+           "%s: %d dimensions (%dx%dx%dx%d); a 3D image is needed, so extract one volume first", path, h->ndim, h->nx,
+           h->ny, h->nz, h->nt);
 done:
   return st;
 }
 
 static double voxel(const nifti_image *h, int64_t i) {
   switch (h->datatype) {
-    case DT_UINT8: return ((const uint8_t *)h->data)[i];
-    case DT_INT8: return ((const int8_t *)h->data)[i];
-    case DT_INT16: return ((const int16_t *)h->data)[i];
-    case DT_UINT16: return ((const uint16_t *)h->data)[i];
-    case DT_INT32: return ((const int32_t *)h->data)[i];
-    case DT_UINT32: return ((const uint32_t *)h->data)[i];
-    case DT_FLOAT64: return ((const double *)h->data)[i];
-    default: return (double)((const float *)h->data)[i];
+    case DT_UINT8:
+      return ((const uint8_t *)h->data)[i];
+    case DT_INT8:
+      return ((const int8_t *)h->data)[i];
+    case DT_INT16:
+      return ((const int16_t *)h->data)[i];
+    case DT_UINT16:
+      return ((const uint16_t *)h->data)[i];
+    case DT_INT32:
+      return ((const int32_t *)h->data)[i];
+    case DT_UINT32:
+      return ((const uint32_t *)h->data)[i];
+    case DT_FLOAT64:
+      return ((const double *)h->data)[i];
+    default:
+      return (double)((const float *)h->data)[i];
   }
 }
 
@@ -89,34 +100,42 @@ static rb_status load_voxels(const char *path, nifti_image *h) {
   RB_TRY(rb_input_file(h->iname));
   f = gzopen(h->iname, "rb");
   RB_CHECK(f, RB_EIO, "cannot open %s: %s", h->iname, strerror(errno));
-  RB_CHECK(!gzdirect(f) || (stat(h->iname, &info) == 0 && (size_t)info.st_size >= (size_t)h->iname_offset + bytes), RB_EFORMAT,
-           "%s is truncated: its header announces %zu bytes of voxels; fetch the file again", path, bytes);
+  RB_CHECK(!gzdirect(f) || (stat(h->iname, &info) == 0 && (size_t)info.st_size >= (size_t)h->iname_offset + bytes),
+           RB_EFORMAT, "%s is truncated: its header announces %zu bytes of voxels; fetch the file again", path,
+           bytes);
   h->data = malloc(bytes);
   RB_CHECK(h->data, RB_ENOMEM, "host memory: %zu bytes for %s", bytes, path);
   gzbuffer(f, 1 << 18);
-  RB_CHECK(gzseek(f, h->iname_offset, SEEK_SET) == h->iname_offset, RB_EFORMAT, "%s ends before its voxels begin; fetch it again", path);
-  while (got < bytes && (n = gzread(f, (char *)h->data + got, bytes - got > 1u << 30 ? 1u << 30 : (unsigned)(bytes - got))) > 0) got += (size_t)n;
+  RB_CHECK(gzseek(f, h->iname_offset, SEEK_SET) == h->iname_offset, RB_EFORMAT,
+           "%s ends before its voxels begin; fetch it again", path);
+  while (got < bytes &&
+         (n = gzread(f, (char *)h->data + got, bytes - got > 1u << 30 ? 1u << 30 : (unsigned)(bytes - got))) > 0)
+    got += (size_t)n;
   {
     gzFile rest = f;
     f = NULL;
     RB_TRY(read_to_end(path, rest));
   }
-  RB_CHECK(got == bytes, RB_EFORMAT, "%s is truncated: %zu of %zu bytes of voxels; fetch the file again", path, got, bytes);
-  if (h->swapsize > 1 && h->byteorder != nifti_short_order()) nifti_swap_Nbytes(bytes / (size_t)h->swapsize, h->swapsize, h->data);
+  RB_CHECK(got == bytes, RB_EFORMAT, "%s is truncated: %zu of %zu bytes of voxels; fetch the file again", path, got,
+           bytes);
+  if (h->swapsize > 1 && h->byteorder != nifti_short_order())
+    nifti_swap_Nbytes(bytes / (size_t)h->swapsize, h->swapsize, h->data);
 done:
   if (f) gzclose(f);
   return st;
 }
 
 static int known_type(int t) {
-  return t == DT_UINT8 || t == DT_INT8 || t == DT_INT16 || t == DT_UINT16 || t == DT_INT32 || t == DT_UINT32 || t == DT_FLOAT32 || t == DT_FLOAT64;
+  return t == DT_UINT8 || t == DT_INT8 || t == DT_INT16 || t == DT_UINT16 || t == DT_INT32 || t == DT_UINT32 ||
+         t == DT_FLOAT32 || t == DT_FLOAT64;
 }
 
 static rb_status convert(const char *path, const nifti_image *h, rb_volume *v) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(v->grid), bad = 0, first = -1;
   double slope = h->scl_slope != 0 ? (double)h->scl_slope : 1, offset = h->scl_slope != 0 ? (double)h->scl_inter : 0;
-  RB_CHECK(known_type(h->datatype), RB_EFORMAT, "%s: voxels of type %s; integers and floats work", path, nifti_datatype_string(h->datatype));
+  RB_CHECK(known_type(h->datatype), RB_EFORMAT, "%s: voxels of type %s; integers and floats work", path,
+           nifti_datatype_string(h->datatype));
   v->data = malloc((size_t)n * sizeof *v->data);
   RB_CHECK(v->data, RB_ENOMEM, "host memory: %zu bytes for %s", (size_t)n * sizeof *v->data, path);
   for (int64_t i = 0; i < n; i++) {
@@ -125,8 +144,9 @@ static rb_status convert(const char *path, const nifti_image *h, rb_volume *v) {
       if (!bad++) first = i;
     }
   }
-  RB_CHECK(!bad, RB_EFORMAT, "%s: %lld voxels are NaN or infinite, the first at (%lld, %lld, %lld); replace them", path, (long long)bad,
-           (long long)(first % h->nx), (long long)(first / h->nx % h->ny), (long long)(first / h->nx / h->ny));
+  RB_CHECK(!bad, RB_EFORMAT, "%s: %lld voxels are NaN or infinite, the first at (%lld, %lld, %lld); replace them",
+           path, (long long)bad, (long long)(first % h->nx), (long long)(first / h->nx % h->ny),
+           (long long)(first / h->nx / h->ny));
 done:
   return st;
 }
@@ -182,14 +202,16 @@ static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
   h->dx = h->pixdim[1], h->dy = h->pixdim[2], h->dz = h->pixdim[3];
 }
 
-/* A NIfTI-1 file: header, no extension, voxels. Not by the library, which compresses on one thread and reports nothing back. */
+/* A NIfTI-1 file: header, no extension, voxels. Not by the library, which compresses on one thread and reports
+ * nothing back. */
 static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g, int components, const float *data) {
   rb_status st = RB_OK;
   int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
   for (int a = 0; a < 3; a++)
-    RB_CHECK(g.n[a] <= 32767, RB_EINVAL, "%s: %lld voxels along an axis; a NIfTI-1 file ends at 32767", path, (long long)g.n[a]);
+    RB_CHECK(g.n[a] <= 32767, RB_EINVAL, "%s: %lld voxels along an axis; a NIfTI-1 file ends at 32767", path,
+             (long long)g.n[a]);
   h = like && like->header ? nifti_copy_nim_info(like->header) : nifti_make_new_nim(dims, DT_FLOAT32, 0);
   RB_CHECK(h, RB_ENOMEM, "host memory");
   h->datatype = DT_FLOAT32;
@@ -209,17 +231,22 @@ static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g
     const nifti_1_header raw = nifti_convert_nim2nhdr(h);
     unsigned char head[HEAD] = {0}; /* the last four bytes: no extension follows */
     memcpy(head, &raw, sizeof raw);
-    RB_TRY(rb_gzip_write(path, head, sizeof head, data, (size_t)rb_grid_points(g) * (size_t)components * sizeof *data));
+    RB_TRY(
+        rb_gzip_write(path, head, sizeof head, data, (size_t)rb_grid_points(g) * (size_t)components * sizeof *data));
   }
 done:
   if (h) nifti_image_free(h);
   return st;
 }
 
-rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) { return write_fields(path, like, g, 1, data); }
+rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) {
+  return write_fields(path, like, g, 1, data);
+}
 
 /* Millimetres a cell along our axis a of a grid over the field of view of `like`. */
-static double cell_of(const rb_volume *like, rb_grid g, int a) { return like ? like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a] : 1; }
+static double cell_of(const rb_volume *like, rb_grid g, int a) {
+  return like ? like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a] : 1;
+}
 
 /* NIfTI orders components x, y, z, which are ours 3, 2, 1. */
 rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid g, const float *data) {
@@ -246,8 +273,10 @@ rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid
   RB_TRY(rb_input_file(path));
   RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
-  RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] && (int64_t)h->nvox == 3 * n, RB_EFORMAT,
-           "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
+  RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] &&
+               (int64_t)h->nvox == 3 * n,
+           RB_EFORMAT, "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2],
+           (long long)g.n[1], (long long)g.n[0]);
   RB_TRY(load_voxels(path, h));
   for (int a = 0; a < 3; a++) {
     const double mm = cell_of(like, g, 2 - a);
@@ -292,7 +321,8 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
   const char *path[2] = {a, b};
   nifti_set_debug_level(0);
   for (int i = 0; i < 2; i++) {
-    if (rb_input_file(path[i]) == RB_OK && rb_nifti_header_check(path[i]) == RB_OK) h[i] = nifti_image_read(path[i], 0);
+    if (rb_input_file(path[i]) == RB_OK && rb_nifti_header_check(path[i]) == RB_OK)
+      h[i] = nifti_image_read(path[i], 0);
     if (!h[i]) {
       rb_clear(); /* rb_volume_read tells */
       goto done;
@@ -308,9 +338,13 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
     }
     for (int i = 0; i < 2; i++) length[i] = sqrt(length[i]);
     RB_CHECK(!known || dot >= cosine * length[0] * length[1], RB_EINVAL,
-             "%s and %s are oriented differently (voxel axis %c); bring both to one orientation first, or say --ignore-geometry", a, b, "xyz"[c]);
+             "%s and %s are oriented differently (voxel axis %c); bring both to one orientation first, or say "
+             "--ignore-geometry",
+             a, b, "xyz"[c]);
     RB_CHECK(h[0]->dim[c + 1] != h[1]->dim[c + 1] || fabs(length[0] - length[1]) <= 0.01 * length[1], RB_EINVAL,
-             "%s and %s have voxels of different size (%g and %g mm along %c); resample one first, or say --ignore-geometry", a, b, length[0], length[1], "xyz"[c]);
+             "%s and %s have voxels of different size (%g and %g mm along %c); resample one first, or say "
+             "--ignore-geometry",
+             a, b, length[0], length[1], "xyz"[c]);
   }
 done:
   for (int i = 0; i < 2; i++)

@@ -16,18 +16,21 @@ typedef struct {
 /* RB_ENOTFOUND: no such file; RB_EFORMAT: not NIfTI, truncated, damaged gzip, not 3D, zero or infinite
  * spacing, NaN or Inf voxels (their count and the first position are told); RB_ENOMEM. */
 rb_status rb_volume_read(const char *path, rb_volume *out);
-/* float32 with `like`'s geometry, over the same field of view when the grids differ (or 1 mm and the identity when NULL).
- * data has `grid` points. RB_EIO. */
+/* float32 with `like`'s geometry, over the same field of view when the grids differ (or 1 mm and the identity when
+ * NULL). data has `grid` points. RB_EIO. */
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid grid, const float *data);
-/* data [3][n1][n2][n3] in grid cells along x1, x2, x3 -> a 5D vector file in mm along the file's x, y, z voxel axes. */
+/* data [3][n1][n2][n3] in grid cells along x1, x2, x3 -> a 5D vector file in mm along the file's x, y, z voxel axes.
+ */
 rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid grid, const float *data);
-/* What _write_vector wrote, back in grid cells along x1, x2, x3. RB_ENOTFOUND, RB_EFORMAT: another grid, no vectors, damaged. */
+/* What _write_vector wrote, back in grid cells along x1, x2, x3. RB_ENOTFOUND, RB_EFORMAT: another grid, no vectors,
+ * damaged. */
 rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid grid, float *data);
 /* A volume without voxels: isotropic spacing in mm, first voxel's centre at origin (x, y, z). For `like`. */
 rb_status rb_volume_geometry(rb_grid grid, double spacing, const double origin[3], rb_volume *out);
-/* RB_EINVAL when voxel axes of the two files differ in direction by more than 5 degrees or, along an axis of equally many
- * voxels, in spacing by more than 1 %: what stands at one index then does not lie at one place of the body. Origins may
- * differ; directions are compared where both files declare them. Reads headers only; RB_OK for what is no NIfTI. */
+/* RB_EINVAL when voxel axes of the two files differ in direction by more than 5 degrees or, along an axis of equally
+ * many voxels, in spacing by more than 1 %: what stands at one index then does not lie at one place of the body.
+ * Origins may differ; directions are compared where both files declare them. Reads headers only; RB_OK for what is no
+ * NIfTI. */
 rb_status rb_volume_same_axes(const char *a, const char *b);
 void rb_volume_free(rb_volume *v);
 #endif

@@ -10,7 +10,8 @@
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 static size_t left_of(size_t limit, size_t used) { return limit > used ? limit - used : 0; }
 
-/* The whole number that a file holds; SIZE_MAX where it is absent or says "max", or as much as version 1 writes for no limit. */
+/* The whole number that a file holds; SIZE_MAX where it is absent or says "max", or as much as version 1 writes for
+ * no limit. */
 static size_t number_in(const char *folder, const char *name) {
   char path[8400], text[64] = "";
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -20,7 +21,8 @@ static size_t number_in(const char *folder, const char *name) {
   const unsigned long long value = read ? strtoull(text, NULL, 10) : UINT64_MAX;
   return value >= 1ULL << 60 ? SIZE_MAX : (size_t)value;
 }
-/* A line "NAME VALUE" of the group's memory.stat: page cache that the kernel takes back before anything fails. 0 where there is none. */
+/* A line "NAME VALUE" of the group's memory.stat: page cache that the kernel takes back before anything fails. 0
+ * where there is none. */
 static size_t stat_of(const char *folder, const char *name) {
   char path[8400], line[128], key[64];
   unsigned long long value, found = 0;
@@ -35,7 +37,9 @@ static size_t left_in(const char *folder, int version) {
   const size_t limit = number_in(folder, version == 2 ? "memory.max" : "memory.limit_in_bytes");
   const size_t used = number_in(folder, version == 2 ? "memory.current" : "memory.usage_in_bytes");
   if (limit == SIZE_MAX) return SIZE_MAX;
-  return left_of(limit, used == SIZE_MAX ? 0 : left_of(used, stat_of(folder, version == 2 ? "inactive_file" : "total_inactive_file")));
+  return left_of(limit, used == SIZE_MAX
+                            ? 0
+                            : left_of(used, stat_of(folder, version == 2 ? "inactive_file" : "total_inactive_file")));
 }
 
 size_t rb_memory_left_by_groups(const char *membership, const char *mount) {
@@ -51,7 +55,8 @@ size_t rb_memory_left_by_groups(const char *membership, const char *mount) {
     if (!version) continue;
     const int root = snprintf(folder, sizeof folder, "%.4000s%s", mount, version == 1 ? "/memory" : "");
     snprintf(folder + root, sizeof folder - (size_t)root, "%.4000s", path);
-    for (;;) { /* a limit of any group above counts, too; in a container the path may not be there, and its root is the mount */
+    for (;;) { /* a limit of any group above counts, too; in a container the path may not be there, and its root is
+                  the mount */
       left = least(left, left_in(folder, version));
       char *slash = strrchr(folder + root, '/');
       if (!slash) break;

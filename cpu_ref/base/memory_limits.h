@@ -4,9 +4,11 @@
 
 #include <stddef.h>
 
-/* MemAvailable of /proc/meminfo, cut by RLIMIT_AS, RLIMIT_DATA and the memory limits of the control groups (versions 1 and 2) that the process is in. */
+/* MemAvailable of /proc/meminfo, cut by RLIMIT_AS, RLIMIT_DATA and the memory limits of the control groups (versions
+ * 1 and 2) that the process is in. */
 size_t rb_memory_available(void);
-/* What the groups of `membership` (as /proc/self/cgroup) below `mount` (as /sys/fs/cgroup) leave; SIZE_MAX where they set no limit. */
+/* What the groups of `membership` (as /proc/self/cgroup) below `mount` (as /sys/fs/cgroup) leave; SIZE_MAX where they
+ * set no limit. */
 size_t rb_memory_left_by_groups(const char *membership, const char *mount);
 
 #endif

@@ -12,7 +12,9 @@
 #define floor_of_f32 floorf
 #include "cpu_ref/compose/compose_real.h"
 
-static rb_status supports(const rb_compose_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's"); }
+static rb_status supports(const rb_compose_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's");
+}
 static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -47,4 +49,5 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   embed_f32(p->desc.grid, inner, 1, f, out);
   return RB_OK;
 }
-const rb_compose_ops rb_compose_naive = {supports, plan, NULL, compose, warp, determinant, bracket, longest, NULL, pad, crop, destroy, 0};
+const rb_compose_ops rb_compose_naive = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
+                                         NULL,     pad,  crop, destroy, 0};

@@ -7,7 +7,9 @@
 
 #define PARALLEL _Pragma("omp parallel for schedule(static)")
 /* NaN compares false: a thread that met one keeps it, and joining keeps it again */
-#pragma omp declare reduction(most_or_nan : double : omp_out = !(omp_in <= omp_out) && omp_out == omp_out ? omp_in : omp_out) initializer(omp_priv = 0)
+#pragma omp declare reduction(most_or_nan:double                                                         \
+                              : omp_out = !(omp_in <= omp_out) && omp_out == omp_out ? omp_in : omp_out) \
+    initializer(omp_priv = 0)
 #define PARALLEL_MOST _Pragma("omp parallel for schedule(static) reduction(most_or_nan : most)")
 #define REAL float
 #define SUFFIX(name) name##_f32
@@ -76,4 +78,5 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
     embed_f32(p->desc.grid, inner, 1, f, out);
   return RB_OK;
 }
-const rb_compose_ops rb_compose_omp = {supports, plan, NULL, compose, warp, determinant, bracket, longest, NULL, pad, crop, destroy, 0};
+const rb_compose_ops rb_compose_omp = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
+                                       NULL,     pad,  crop, destroy, 0};

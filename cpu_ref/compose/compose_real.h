@@ -1,4 +1,5 @@
-/* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_MOST (pragmas or nothing). */
+/* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_MOST (pragmas
+ * or nothing). */
 
 /* Where a point lies: the lower corner's index, whether all eight corners are inside, and the fractions. */
 typedef struct {
@@ -21,7 +22,7 @@ static inline SUFFIX(place) SUFFIX(find)(rb_grid g, const REAL x[3]) {
   return q;
 }
 
-static inline REAL SUFFIX(value)(rb_grid g, const REAL *f, const SUFFIX(place) *q) {
+static inline REAL SUFFIX(value)(rb_grid g, const REAL *f, const SUFFIX(place) * q) {
   const REAL u = 1 - q->t[0], v = 1 - q->t[1], w = 1 - q->t[2];
   const int64_t sy = g.n[2], sx = g.n[1] * g.n[2];
   if (q->inside) {
@@ -33,7 +34,8 @@ static inline REAL SUFFIX(value)(rb_grid g, const REAL *f, const SUFFIX(place) *
   for (int corner = 0; corner < 8; corner++) {
     const int64_t a = q->low[0] + (corner & 1), b = q->low[1] + (corner >> 1 & 1), c = q->low[2] + (corner >> 2);
     if (a < 0 || b < 0 || c < 0 || a >= g.n[0] || b >= g.n[1] || c >= g.n[2]) continue;
-    sum += (corner & 1 ? q->t[0] : u) * (corner & 2 ? q->t[1] : v) * (corner & 4 ? q->t[2] : w) * f[(a * g.n[1] + b) * g.n[2] + c];
+    sum += (corner & 1 ? q->t[0] : u) * (corner & 2 ? q->t[1] : v) * (corner & 4 ? q->t[2] : w) *
+           f[(a * g.n[1] + b) * g.n[2] + c];
   }
   return sum;
 }
@@ -45,7 +47,8 @@ static void SUFFIX(resample)(rb_grid g, int components, REAL a, const REAL *f, c
   for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
     for (int64_t k = 0; k < g.n[2]; k++) {
       const int64_t i = row * g.n[2] + k;
-      const REAL x[3] = {(REAL)(row / g.n[1]) + a * s[i], (REAL)(row % g.n[1]) + a * s[n + i], (REAL)k + a * s[2 * n + i]};
+      const REAL x[3] = {(REAL)(row / g.n[1]) + a * s[i], (REAL)(row % g.n[1]) + a * s[n + i],
+                         (REAL)k + a * s[2 * n + i]};
       const SUFFIX(place) q = SUFFIX(find)(g, x);
       if (components == 1)
         out[i] = SUFFIX(value)(g, f, &q);
@@ -56,7 +59,8 @@ static void SUFFIX(resample)(rb_grid g, int components, REAL a, const REAL *f, c
 
 /* j[c][axis] = derivative of component c at node i. */
 static inline void SUFFIX(derivatives)(rb_grid g, const REAL *s, int64_t row, int64_t k, REAL j[3][3]) {
-  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1}, i = row * g.n[2] + k, at[3] = {row / g.n[1], row % g.n[1], k};
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1}, i = row * g.n[2] + k,
+                at[3] = {row / g.n[1], row % g.n[1], k};
   for (int a = 0; a < 3; a++) {
     const int64_t low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < g.n[a] ? stride[a] : 0;
     const REAL per = high - low == 2 * stride[a] ? (REAL)0.5 : high != low ? 1 : 0;
@@ -71,7 +75,8 @@ static void SUFFIX(jacobian)(rb_grid g, const REAL *s, REAL *out) {
       REAL j[3][3];
       SUFFIX(derivatives)(g, s, row, k, j);
       for (int c = 0; c < 3; c++) j[c][c] += 1;
-      out[row * g.n[2] + k] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+      out[row * g.n[2] + k] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) -
+                              j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
                               j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
     }
 }
@@ -109,9 +114,11 @@ static void SUFFIX(embed)(rb_grid g, rb_grid inner, int crop, const REAL *f, REA
   const int64_t shift[3] = {(g.n[0] - inner.n[0]) / 2, (g.n[1] - inner.n[1]) / 2, (g.n[2] - inner.n[2]) / 2};
   PARALLEL
   for (int64_t row = 0; row < g.n[0] * g.n[1]; row++) {
-    const int64_t a = row / g.n[1] - shift[0], b = row % g.n[1] - shift[1], wide = row * g.n[2] + shift[2], narrow = (a * inner.n[1] + b) * inner.n[2];
+    const int64_t a = row / g.n[1] - shift[0], b = row % g.n[1] - shift[1], wide = row * g.n[2] + shift[2],
+                  narrow = (a * inner.n[1] + b) * inner.n[2];
     const int inside = a >= 0 && a < inner.n[0] && b >= 0 && b < inner.n[1];
     if (!crop) memset(out + row * g.n[2], 0, (size_t)g.n[2] * sizeof *out);
-    if (inside) memcpy(crop ? out + narrow : out + wide, crop ? f + wide : f + narrow, (size_t)inner.n[2] * sizeof *out);
+    if (inside)
+      memcpy(crop ? out + narrow : out + wide, crop ? f + wide : f + narrow, (size_t)inner.n[2] * sizeof *out);
   }
 }

@@ -15,7 +15,9 @@ static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_
 }
 static void destroy(rb_compose_plan *p) { free(p); }
 
-static double get(const rb_compose_plan *p, const void *f, int64_t i) { return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i]; }
+static double get(const rb_compose_plan *p, const void *f, int64_t i) {
+  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+}
 static void put(const rb_compose_plan *p, void *f, int64_t i, double v) {
   if (p->desc.dtype == RB_F64)
     ((double *)f)[i] = v;
@@ -72,7 +74,10 @@ static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *ou
 /* Difference quotient of component c along axis a at node i. */
 static double slope(const rb_compose_plan *p, const void *s, int c, int a, int64_t i) {
   const rb_grid g = p->desc.grid;
-  const int64_t stride = a == 0 ? g.n[1] * g.n[2] : a == 1 ? g.n[2] : 1, at = i / stride % g.n[a], n = rb_grid_points(g);
+  const int64_t stride = a == 0   ? g.n[1] * g.n[2]
+                         : a == 1 ? g.n[2]
+                                  : 1,
+                at = i / stride % g.n[a], n = rb_grid_points(g);
   const int64_t low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
   if (low == high) return 0;
   return (get(p, s, c * n + i + high * stride) - get(p, s, c * n + i + low * stride)) / (double)(high - low);
@@ -82,8 +87,9 @@ static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
     double j[3][3];
     for (int c = 0; c < 3; c++)
       for (int a = 0; a < 3; a++) j[c][a] = (c == a) + slope(p, s, c, a, i);
-    put(p, out, i, j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
-                       j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]));
+    put(p, out, i,
+        j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+            j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]));
   }
   return RB_OK;
 }
@@ -93,7 +99,8 @@ static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void 
   for (int64_t i = 0; i < n; i++)
     for (int c = 0; c < 3; c++) {
       double sum = 0;
-      for (int a = 0; a < 3; a++) sum += slope(p, v, c, a, i) * get(p, w, a * n + i) - slope(p, w, c, a, i) * get(p, v, a * n + i);
+      for (int a = 0; a < 3; a++)
+        sum += slope(p, v, c, a, i) * get(p, w, a * n + i) - slope(p, w, c, a, i) * get(p, v, a * n + i);
       put(p, out, c * n + i, sum);
     }
   return RB_OK;
@@ -135,9 +142,11 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   return RB_OK;
 }
 
-const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest, NULL, pad, crop, destroy, 0};
+const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
+                                       NULL,     pad,  crop, destroy, 0};
 
-double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component, int64_t node) {
+double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component,
+                            int64_t node) {
   const rb_compose_plan p = {.desc = *d};
   double x[3];
   moved(&p, a, s2, node, x);

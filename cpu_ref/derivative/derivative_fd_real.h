@@ -26,8 +26,8 @@ static void SUFFIX(row_x3)(const REAL *f, REAL *out, int64_t n, const REAL *c, i
 }
 
 /* Difference across rows: up[l], down[l] are the rows at +-(l+1). */
-static void SUFFIX(row_across)(const REAL *const up[4], const REAL *const down[4], REAL *out, int64_t n, const REAL *c,
-                               int taps, int add) {
+static void SUFFIX(row_across)(const REAL *const up[4], const REAL *const down[4], REAL *out, int64_t n,
+                               const REAL *c, int taps, int add) {
   if (taps == 4) {
     const REAL *u0 = up[0], *u1 = up[1], *u2 = up[2], *u3 = up[3];
     const REAL *d0 = down[0], *d1 = down[1], *d2 = down[2], *d3 = down[3];
@@ -45,7 +45,8 @@ static void SUFFIX(row_across)(const REAL *const up[4], const REAL *const down[4
 }
 
 /* out (+)= d f / d x_axis for row (i, j). f, out: one component. */
-static void SUFFIX(row)(rb_grid g, int axis, int64_t i, int64_t j, const REAL *f, REAL *out, const REAL *c, int taps, int add) {
+static void SUFFIX(row)(rb_grid g, int axis, int64_t i, int64_t j, const REAL *f, REAL *out, const REAL *c, int taps,
+                        int add) {
   int64_t n2 = g.n[1], n3 = g.n[2];
   REAL *to = out + (i * n2 + j) * n3;
   if (axis == 2) {
@@ -64,7 +65,8 @@ static void SUFFIX(row)(rb_grid g, int axis, int64_t i, int64_t j, const REAL *f
 
 static void SUFFIX(coefficients)(const rb_derivative_desc *d, REAL c[3][4]) {
   for (int a = 0; a < 3; a++)
-    for (int l = 0; l < 4; l++) c[a][l] = (REAL)((d->scheme == RB_FD8 ? rb_fd8[l] : 0.5) / rb_grid_spacing(d->grid, a));
+    for (int l = 0; l < 4; l++)
+      c[a][l] = (REAL)((d->scheme == RB_FD8 ? rb_fd8[l] : 0.5) / rb_grid_spacing(d->grid, a));
 }
 
 static void SUFFIX(gradient)(const rb_derivative_desc *d, const REAL *f, REAL *g) {

@@ -39,22 +39,21 @@ done:
 }
 
 /* to = i k_axis from / N, or to += ... when add. One definition a precision. */
-#define DEFINE_PASS(REAL, SUFFIX)                                                                                     \
-  static void pass_##SUFFIX(rb_grid g, int axis, const REAL *from, REAL *to, int add) {                               \
-    int64_t n3 = g.n[2] / 2 + 1;                                                                                      \
-    REAL scale = (REAL)1 / (REAL)rb_grid_points(g);                                                                   \
-    _Pragma("omp parallel for collapse(2) schedule(static)") for (int64_t i = 0; i < g.n[0]; i++) for (int64_t j = 0; \
-                                                                                                       j < g.n[1];    \
-                                                                                                       j++) {         \
-      int64_t row = 2 * (i * g.n[1] + j) * n3;                                                                        \
-      for (int64_t l = 0; l < n3; l++) {                                                                              \
-        int64_t index = axis == 0 ? i : axis == 1 ? j : l;                                                            \
-        REAL k = scale * (REAL)rb_wavenumber(index, g.n[axis]);                                                       \
-        REAL re = -k * from[row + 2 * l + 1], im = k * from[row + 2 * l];                                             \
-        to[row + 2 * l] = add ? to[row + 2 * l] + re : re;                                                            \
-        to[row + 2 * l + 1] = add ? to[row + 2 * l + 1] + im : im;                                                    \
-      }                                                                                                               \
-    }                                                                                                                 \
+#define DEFINE_PASS(REAL, SUFFIX)                                                                             \
+  static void pass_##SUFFIX(rb_grid g, int axis, const REAL *from, REAL *to, int add) {                       \
+    int64_t n3 = g.n[2] / 2 + 1;                                                                              \
+    REAL scale = (REAL)1 / (REAL)rb_grid_points(g);                                                           \
+    _Pragma("omp parallel for collapse(2) schedule(static)") for (int64_t i = 0; i < g.n[0];                  \
+                                                                  i++) for (int64_t j = 0; j < g.n[1]; j++) { \
+      int64_t row = 2 * (i * g.n[1] + j) * n3;                                                                \
+      for (int64_t l = 0; l < n3; l++) {                                                                      \
+        int64_t index = axis == 0 ? i : axis == 1 ? j : l;                                                    \
+        REAL k = scale * (REAL)rb_wavenumber(index, g.n[axis]);                                               \
+        REAL re = -k * from[row + 2 * l + 1], im = k * from[row + 2 * l];                                     \
+        to[row + 2 * l] = add ? to[row + 2 * l] + re : re;                                                    \
+        to[row + 2 * l + 1] = add ? to[row + 2 * l + 1] + im : im;                                            \
+      }                                                                                                       \
+    }                                                                                                         \
   }
 DEFINE_PASS(float, f32)
 DEFINE_PASS(double, f64)

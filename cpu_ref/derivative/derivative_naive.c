@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 static rb_status supports(const rb_derivative_desc *desc) {
-  if (desc->scheme != RB_FD8 || desc->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is fd8 in float32 only");
+  if (desc->scheme != RB_FD8 || desc->dtype != RB_F32)
+    return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is fd8 in float32 only");
   return RB_OK;
 }
 static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {

@@ -4,7 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SUM_BLOCK = 4096, SUM_GROUP = 512, SERIAL = 16384 }; /* values that one thread handles faster than a team starts */
+enum {
+  SUM_BLOCK = 4096,
+  SUM_GROUP = 512,
+  SERIAL = 16384
+}; /* values that one thread handles faster than a team starts */
 
 #define REAL float
 #define SUFFIX(name) name##_f32
@@ -31,7 +35,8 @@ static rb_status fill(rb_field_plan *p, int64_t n, double a, void *z) {
     fill_f32(n, (float)a, z);
   return RB_OK;
 }
-static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c,
+                         void *z) {
   if (p->desc.dtype == RB_F64)
     combine_f64(n, a, x, b, y, c, z);
   else
@@ -52,7 +57,8 @@ static rb_status divide(rb_field_plan *p, int64_t n, double a, const void *x, co
     divide_f32(n, (float)a, x, y, z);
   return RB_OK;
 }
-static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3],
+                          const void *w, void *x) {
   static const double none[3];
   if (p->desc.dtype == RB_F64)
     displace_f64(g, v ? a : none, v, w ? b : none, w, x);
@@ -70,4 +76,5 @@ static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extreme
 }
 static void destroy(rb_field_plan *p) { free(p); }
 
-const rb_field_ops rb_field_omp = {supports, plan, fill, combine, multiply, divide, displace, dot, dot, extremes, destroy};
+const rb_field_ops rb_field_omp = {supports, plan, fill, combine,  multiply, divide,
+                                   displace, dot,  dot,  extremes, destroy};

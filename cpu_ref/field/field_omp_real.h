@@ -54,7 +54,10 @@ static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const 
     for (int64_t i1 = 0; i1 < g.n[0]; i1++)
       for (int64_t i2 = 0; i2 < g.n[1]; i2++) {
         const int64_t row = axis * n + (i1 * g.n[1] + i2) * g.n[2];
-        const REAL base = axis == 0 ? (REAL)i1 : axis == 1 ? (REAL)i2 : 0, step = axis == 2 ? 1 : 0, s = (REAL)a[axis], t = (REAL)b[axis];
+        const REAL base = axis == 0   ? (REAL)i1
+                          : axis == 1 ? (REAL)i2
+                                      : 0,
+                   step = axis == 2 ? 1 : 0, s = (REAL)a[axis], t = (REAL)b[axis];
         for (int64_t i3 = 0; i3 < g.n[2]; i3++)
           x[row + i3] = base + step * (REAL)i3 + (v ? s * v[row + i3] : 0) + (w ? t * w[row + i3] : 0);
       }

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double get(rb_dtype t, const void *x, int64_t i) { return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static double get(rb_dtype t, const void *x, int64_t i) {
+  return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
 static void put(rb_dtype t, void *x, int64_t i, double v) {
   if (t == RB_F64)
     ((double *)x)[i] = v;
@@ -26,7 +28,8 @@ static rb_status fill(rb_field_plan *p, int64_t n, double a, void *z) {
   for (int64_t i = 0; i < n; i++) put(p->desc.dtype, z, i, a);
   return RB_OK;
 }
-static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c,
+                         void *z) {
   rb_dtype t = p->desc.dtype;
   for (int64_t i = 0; i < n; i++) put(t, z, i, term(t, a, x, i) + term(t, b, y, i) + term(t, c, z, i));
   return RB_OK;
@@ -41,7 +44,8 @@ static rb_status divide(rb_field_plan *p, int64_t n, double a, const void *x, co
   for (int64_t i = 0; i < n; i++) put(t, z, i, a * get(t, x, i) / get(t, y, i));
   return RB_OK;
 }
-static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3],
+                          const void *w, void *x) {
   int64_t n = rb_grid_points(g);
   for (int axis = 0; axis < 3; axis++)
     for (int64_t i = 0; i < n; i++) {
@@ -72,4 +76,5 @@ static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extreme
 }
 static void destroy(rb_field_plan *p) { free(p); }
 
-const rb_field_ops rb_field_ref = {supports, plan, fill, combine, multiply, divide, displace, dot, dot, extremes, destroy};
+const rb_field_ops rb_field_ref = {supports, plan, fill, combine,  multiply, divide,
+                                   displace, dot,  dot,  extremes, destroy};

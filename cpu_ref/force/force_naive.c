@@ -9,7 +9,9 @@
 #define SUFFIX(name) name##_f32
 #include "cpu_ref/force/force_real.h"
 
-static rb_status supports(const rb_force_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's"); }
+static rb_status supports(const rb_force_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's");
+}
 static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);

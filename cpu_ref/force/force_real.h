@@ -1,4 +1,5 @@
-/* Body of cpu/naive and cpu/omp of force, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_SUM (pragmas or nothing). */
+/* Body of cpu/naive and cpu/omp of force, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_SUM (pragmas or
+ * nothing). */
 static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *w, REAL *u) {
   const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
   PARALLEL
@@ -11,7 +12,8 @@ static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *
         slope[a] = (high - low == 2 * stride[a] ? (REAL)0.5 : 1) * (w[i + high] - w[i + low]);
         square += slope[a] * slope[a];
       }
-      const REAL d = fixed[i] - w[i], under = square + ratio * ratio * d * d, scale = fixed[i] != 0 && w[i] != 0 && under > 0 ? d / under : 0;
+      const REAL d = fixed[i] - w[i], under = square + ratio * ratio * d * d,
+                 scale = fixed[i] != 0 && w[i] != 0 && under > 0 ? d / under : 0;
       for (int a = 0; a < 3; a++) u[a * n + i] = scale * slope[a];
     }
 }

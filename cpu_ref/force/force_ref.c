@@ -15,7 +15,9 @@ static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan
 }
 static void destroy(rb_force_plan *p) { free(p); }
 
-static double get(const rb_force_plan *p, const void *f, int64_t i) { return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i]; }
+static double get(const rb_force_plan *p, const void *f, int64_t i) {
+  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+}
 
 static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   const rb_grid g = p->desc.grid;
@@ -25,7 +27,9 @@ static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const 
     double slope[3], square = 0;
     for (int a = 0; a < 3; a++) {
       const int64_t at = i / stride[a] % g.n[a], low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
-      slope[a] = low == high ? 0 : (get(p, warped, i + high * stride[a]) - get(p, warped, i + low * stride[a])) / (double)(high - low);
+      slope[a] = low == high ? 0
+                             : (get(p, warped, i + high * stride[a]) - get(p, warped, i + low * stride[a])) /
+                                   (double)(high - low);
       square += slope[a] * slope[a];
     }
     const double under = square + ratio * ratio * d * d;

@@ -1,6 +1,6 @@
-/* Ways to add the N terms of a row in float32, to see what each costs in accuracy (shooting2018 section 2.2 blames the sequence):
- * cpu/pairwise halves recursively as the GPU's binary reduction does, cpu/block adds sums of 256 terms, cpu/kahan carries the
- * lost bits along. Terms and arithmetic are the same as cpu/naive's. */
+/* Ways to add the N terms of a row in float32, to see what each costs in accuracy (shooting2018 section 2.2 blames
+ * the sequence): cpu/pairwise halves recursively as the GPU's binary reduction does, cpu/block adds sums of 256
+ * terms, cpu/kahan carries the lost bits along. Terms and arithmetic are the same as cpu/naive's. */
 #include "kernels/gausssum/gausssum.h"
 
 #include <math.h>
@@ -16,7 +16,9 @@ static float in_sequence(const float *t, int64_t n) {
   for (int64_t i = 0; i < n; i++) sum += t[i];
   return sum;
 }
-static float pairwise(const float *t, int64_t n) { return n <= 8 ? in_sequence(t, n) : pairwise(t, n / 2) + pairwise(t + n / 2, n - n / 2); }
+static float pairwise(const float *t, int64_t n) {
+  return n <= 8 ? in_sequence(t, n) : pairwise(t, n / 2) + pairwise(t + n / 2, n - n / 2);
+}
 static float in_blocks(const float *t, int64_t n) {
   float sum = 0;
   for (int64_t i = 0; i < n; i += BLOCK) sum += in_sequence(t + i, n - i < BLOCK ? n - i : BLOCK);
@@ -32,7 +34,9 @@ static float compensated(const float *t, int64_t n) {
   return sum;
 }
 
-static rb_status supports(const rb_gausssum_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "ways of adding are compared in float32"); }
+static rb_status supports(const rb_gausssum_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "ways of adding are compared in float32");
+}
 static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -47,14 +51,16 @@ typedef struct {
 } arrays;
 
 /* The 2 dim terms of the pair (i, j), as gausssum.h has them. */
-static void pair_terms(const arrays *a, int dim, int64_t nx, int64_t n, float f, float s, int64_t i, int64_t j, float first[3], float second[3]) {
+static void pair_terms(const arrays *a, int dim, int64_t nx, int64_t n, float f, float s, int64_t i, int64_t j,
+                       float first[3], float second[3]) {
   float d[3], e[3], r2 = 0, pp = 0, ap = 0, de = 0;
   for (int c = 0; c < dim; c++) {
     const int64_t ci = c * nx + i, cj = c * n + j;
     d[c] = a->x[ci] - a->q[cj];
     r2 += d[c] * d[c];
     if (a->first) pp += a->p[ci] * a->p[cj];
-    if (a->alpha) e[c] = a->beta[ci] - a->beta[cj], ap += a->alpha[ci] * a->p[cj] + a->alpha[cj] * a->p[ci], de += d[c] * e[c];
+    if (a->alpha)
+      e[c] = a->beta[ci] - a->beta[cj], ap += a->alpha[ci] * a->p[cj] + a->alpha[cj] * a->p[ci], de += d[c] * e[c];
   }
   const float g = expf(f * r2);
   for (int c = 0; c < dim; c++) {
@@ -97,18 +103,22 @@ done:
   return st;
 }
 
-#define VARIANT(name, add)                                                                                                                        \
-  static rb_status name##_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {                             \
-    return sums(p, sigma, p->desc.n, (arrays){.x = q, .q = q, .p = m, .first = hq, .second = hp}, add);                                           \
-  }                                                                                                                                               \
-  static rb_status name##_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, \
-                                   void *fp) {                                                                                                    \
-    return sums(p, sigma, p->desc.n, (arrays){.x = q, .q = q, .p = m, .alpha = alpha, .beta = beta, .first = fq, .second = fp}, add);             \
-  }                                                                                                                                               \
-  static rb_status name##_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {            \
-    return sums(p, sigma, nx, (arrays){.x = x, .q = q, .p = m, .second = out}, add);                                                              \
-  }                                                                                                                                               \
-  const rb_gausssum_ops rb_gausssum_##name = {supports, plan, name##_flow, name##_backward, name##_sum, NULL, NULL, destroy, NULL};
+#define VARIANT(name, add)                                                                                       \
+  static rb_status name##_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq,        \
+                               void *hp) {                                                                       \
+    return sums(p, sigma, p->desc.n, (arrays){.x = q, .q = q, .p = m, .first = hq, .second = hp}, add);          \
+  }                                                                                                              \
+  static rb_status name##_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m,              \
+                                   const void *alpha, const void *beta, void *fq, void *fp) {                    \
+    return sums(p, sigma, p->desc.n,                                                                             \
+                (arrays){.x = q, .q = q, .p = m, .alpha = alpha, .beta = beta, .first = fq, .second = fp}, add); \
+  }                                                                                                              \
+  static rb_status name##_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q,       \
+                              const void *m, void *out) {                                                        \
+    return sums(p, sigma, nx, (arrays){.x = x, .q = q, .p = m, .second = out}, add);                             \
+  }                                                                                                              \
+  const rb_gausssum_ops rb_gausssum_##name = {supports, plan,    name##_flow, name##_backward, name##_sum, NULL, \
+                                              NULL,     destroy, NULL};
 
 VARIANT(pairwise, pairwise)
 VARIANT(block, in_blocks)

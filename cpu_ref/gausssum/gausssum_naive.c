@@ -1,12 +1,15 @@
-/* The paper's own CPU code in spirit (shooting2018, Algorithm 2): one thread, a double loop over the upper triangle, every
- * term added into the result arrays in memory, in sequence and in the arrays' precision. Its lost digits are a result. */
+/* The paper's own CPU code in spirit (shooting2018, Algorithm 2): one thread, a double loop over the upper triangle,
+ * every term added into the result arrays in memory, in sequence and in the arrays' precision. Its lost digits are a
+ * result. */
 #include "kernels/gausssum/gausssum.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static rb_status supports(const rb_gausssum_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's"); }
+static rb_status supports(const rb_gausssum_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's");
+}
 static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -39,10 +42,12 @@ static rb_status flow(rb_gausssum_plan *plan_, double sigma, const void *q_, con
   return RB_OK;
 }
 
-static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_, const void *m_, const void *alpha_, const void *beta_, void *fq_, void *fp_) {
+static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_, const void *m_, const void *alpha_,
+                          const void *beta_, void *fq_, void *fp_) {
   const int64_t n = plan_->desc.n;
   const int dim = plan_->desc.dim;
-  const float *q = q_, *p = m_, *a = alpha_, *b = beta_, f = (float)(-0.5 / (sigma * sigma)), s = (float)(1 / (sigma * sigma));
+  const float *q = q_, *p = m_, *a = alpha_, *b = beta_, f = (float)(-0.5 / (sigma * sigma)),
+              s = (float)(1 / (sigma * sigma));
   float *fq = fq_, *fp = fp_;
   memset(fq, 0, (size_t)(n * dim) * sizeof(float));
   memcpy(fp, a, (size_t)(n * dim) * sizeof(float));
@@ -65,7 +70,8 @@ static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_,
   return RB_OK;
 }
 
-static rb_status sum(rb_gausssum_plan *plan_, double sigma, int64_t nx, const void *x_, const void *q_, const void *m_, void *out_) {
+static rb_status sum(rb_gausssum_plan *plan_, double sigma, int64_t nx, const void *x_, const void *q_,
+                     const void *m_, void *out_) {
   const int64_t n = plan_->desc.n;
   const int dim = plan_->desc.dim;
   const float *x = x_, *q = q_, *p = m_, f = (float)(-0.5 / (sigma * sigma));

@@ -1,4 +1,5 @@
-/* Baseline of gausssum on the CPU: all cores, the inner loop vectorised with its own exponential, sums by tiles in double. */
+/* Baseline of gausssum on the CPU: all cores, the inner loop vectorised with its own exponential, sums by tiles in
+ * double. */
 #include "kernels/gausssum/gausssum.h"
 
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static rb_status run_flow(rb_gausssum_plan *p, double sigma, const void *q, cons
     flow_f32(p->desc.n, p->desc.dim, (float)sigma, q, m, hq, hp);
   return RB_OK;
 }
-static rb_status run_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status run_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                              const void *beta, void *fq, void *fp) {
   const void *zero = ((omp_plan *)p)->zero;
   if (p->desc.dtype == RB_F64)
     backward_f64(p->desc.n, p->desc.dim, sigma, q, m, alpha, beta, zero, fq, fp);
@@ -75,7 +77,8 @@ static rb_status run_backward(rb_gausssum_plan *p, double sigma, const void *q, 
     backward_f32(p->desc.n, p->desc.dim, (float)sigma, q, m, alpha, beta, zero, fq, fp);
   return RB_OK;
 }
-static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                         void *out) {
   const void *zero = ((omp_plan *)p)->zero;
   if (p->desc.dtype == RB_F64)
     sum_f64(p->desc.n, p->desc.dim, sigma, nx, x, q, m, zero, out);
@@ -84,4 +87,5 @@ static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const vo
   return RB_OK;
 }
 
-const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum, NULL, NULL, destroy, workspace};
+const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum,
+                                         NULL,     NULL, destroy,  workspace};

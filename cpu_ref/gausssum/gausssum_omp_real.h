@@ -1,7 +1,8 @@
-/* Body of cpu/omp of gausssum, once a precision: REAL, SUFFIX(name), INTEGER and UNSIGNED of the same size, MANTISSA bits, TERMS of the
- * exponential's series, LEAST argument. */
+/* Body of cpu/omp of gausssum, once a precision: REAL, SUFFIX(name), INTEGER and UNSIGNED of the same size, MANTISSA
+ * bits, TERMS of the exponential's series, LEAST argument. */
 
-/* exp(x) for x <= 0, and e^LEAST below LEAST, by 2^k e^r with |r| <= ln 2 / 2 and Taylor's series of e^r: vectorises where libm's does not. */
+/* exp(x) for x <= 0, and e^LEAST below LEAST, by 2^k e^r with |r| <= ln 2 / 2 and Taylor's series of e^r: vectorises
+ * where libm's does not. */
 static inline UNSIGNED SUFFIX(bits_of)(REAL x) {
   UNSIGNED bits;
   __builtin_memcpy(&bits, &x, sizeof bits);
@@ -18,8 +19,9 @@ static inline REAL SUFFIX(exp_negative)(REAL x) {
   const REAL t = SUFFIX(of_bits)(bits < least ? bits : least) * (REAL)1.44269504088896340736;
   const INTEGER k = (INTEGER)(t - (REAL)0.5); /* nearest for t <= 0 */
   const REAL r = (t - (REAL)k) * (REAL)0.69314718055994530942;
-  static const REAL inverse[] = {1, (REAL)1 / 2, (REAL)1 / 3, (REAL)1 / 4, (REAL)1 / 5, (REAL)1 / 6, (REAL)1 / 7, (REAL)1 / 8, (REAL)1 / 9, (REAL)1 / 10,
-                                 (REAL)1 / 11, (REAL)1 / 12, (REAL)1 / 13, (REAL)1 / 14};
+  static const REAL inverse[] = {
+      1,           (REAL)1 / 2, (REAL)1 / 3,  (REAL)1 / 4,  (REAL)1 / 5,  (REAL)1 / 6,  (REAL)1 / 7,
+      (REAL)1 / 8, (REAL)1 / 9, (REAL)1 / 10, (REAL)1 / 11, (REAL)1 / 12, (REAL)1 / 13, (REAL)1 / 14};
   REAL sum = 1;
 #pragma GCC unroll 16
   for (int i = TERMS; i > 0; i--) sum = 1 + sum * r * inverse[i - 1];
@@ -27,10 +29,12 @@ static inline REAL SUFFIX(exp_negative)(REAL x) {
 }
 
 /* Arrays are [3][n]; planar components beyond dim are zeros. Partial sums of TILE terms are added in double. */
-static void SUFFIX(flow)(int64_t n, int dim, REAL sigma, const REAL *restrict q, const REAL *restrict p, REAL *restrict hq, REAL *restrict hp) {
+static void SUFFIX(flow)(int64_t n, int dim, REAL sigma, const REAL *restrict q, const REAL *restrict p,
+                         REAL *restrict hq, REAL *restrict hp) {
   const REAL f = (REAL)-0.5 / (sigma * sigma);
   const double s = 1 / ((double)sigma * (double)sigma);
-  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : NULL, *p0 = p, *p1 = p + n, *p2 = dim > 2 ? p + 2 * n : NULL;
+  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : NULL, *p0 = p, *p1 = p + n,
+             *p2 = dim > 2 ? p + 2 * n : NULL;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     double total[6] = {0};
@@ -42,7 +46,8 @@ static void SUFFIX(flow)(int64_t n, int dim, REAL sigma, const REAL *restrict q,
 #pragma omp simd reduction(+ : a0, a1, a2, b0, b1, b2)
         for (int64_t j = first; j < last; j++) {
           const REAL d0 = x - q0[j], d1 = y - q1[j], d2 = z - q2[j];
-          const REAL g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2)), c = g * (u * p0[j] + v * p1[j] + w * p2[j]);
+          const REAL g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2)),
+                     c = g * (u * p0[j] + v * p1[j] + w * p2[j]);
           a0 += c * d0, a1 += c * d1, a2 += c * d2;
           b0 += g * p0[j], b1 += g * p1[j], b2 += g * p2[j];
         }
@@ -65,11 +70,14 @@ static void SUFFIX(flow)(int64_t n, int dim, REAL sigma, const REAL *restrict q,
   }
 }
 
-static void SUFFIX(backward)(int64_t n, int dim, REAL sigma, const REAL *restrict q, const REAL *restrict p, const REAL *restrict alpha,
-                             const REAL *restrict beta, const REAL *restrict zero, REAL *restrict fq, REAL *restrict fp) {
+static void SUFFIX(backward)(int64_t n, int dim, REAL sigma, const REAL *restrict q, const REAL *restrict p,
+                             const REAL *restrict alpha, const REAL *restrict beta, const REAL *restrict zero,
+                             REAL *restrict fq, REAL *restrict fp) {
   const REAL f = (REAL)-0.5 / (sigma * sigma), s = 1 / (sigma * sigma);
-  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : zero, *p0 = p, *p1 = p + n, *p2 = dim > 2 ? p + 2 * n : zero;
-  const REAL *a0 = alpha, *a1 = alpha + n, *a2 = dim > 2 ? alpha + 2 * n : zero, *b0 = beta, *b1 = beta + n, *b2 = dim > 2 ? beta + 2 * n : zero;
+  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : zero, *p0 = p, *p1 = p + n,
+             *p2 = dim > 2 ? p + 2 * n : zero;
+  const REAL *a0 = alpha, *a1 = alpha + n, *a2 = dim > 2 ? alpha + 2 * n : zero, *b0 = beta, *b1 = beta + n,
+             *b2 = dim > 2 ? beta + 2 * n : zero;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     double total[6] = {0};
@@ -78,10 +86,14 @@ static void SUFFIX(backward)(int64_t n, int dim, REAL sigma, const REAL *restric
       REAL t0 = 0, t1 = 0, t2 = 0, u0 = 0, u1 = 0, u2 = 0;
 #pragma omp simd reduction(+ : t0, t1, t2, u0, u1, u2)
       for (int64_t j = first; j < last; j++) {
-        const REAL d0 = q0[i] - q0[j], d1 = q1[i] - q1[j], d2 = q2[i] - q2[j], e0 = b0[i] - b0[j], e1 = b1[i] - b1[j], e2 = b2[i] - b2[j];
-        const REAL g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2)), de = s * (d0 * e0 + d1 * e1 + d2 * e2);
+        const REAL d0 = q0[i] - q0[j], d1 = q1[i] - q1[j], d2 = q2[i] - q2[j], e0 = b0[i] - b0[j], e1 = b1[i] - b1[j],
+                   e2 = b2[i] - b2[j];
+        const REAL g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2)),
+                   de = s * (d0 * e0 + d1 * e1 + d2 * e2);
         const REAL pp = g * (p0[i] * p0[j] + p1[i] * p1[j] + p2[i] * p2[j]);
-        const REAL ap = g * (a0[i] * p0[j] + a1[i] * p1[j] + a2[i] * p2[j] + a0[j] * p0[i] + a1[j] * p1[i] + a2[j] * p2[i]) + pp * de;
+        const REAL ap =
+            g * (a0[i] * p0[j] + a1[i] * p1[j] + a2[i] * p2[j] + a0[j] * p0[i] + a1[j] * p1[i] + a2[j] * p2[i]) +
+            pp * de;
         t0 += pp * e0 - ap * d0, t1 += pp * e1 - ap * d1, t2 += pp * e2 - ap * d2;
         u0 += g * (a0[j] + de * p0[j]), u1 += g * (a1[j] + de * p1[j]), u2 += g * (a2[j] + de * p2[j]);
       }
@@ -92,10 +104,11 @@ static void SUFFIX(backward)(int64_t n, int dim, REAL sigma, const REAL *restric
   }
 }
 
-static void SUFFIX(sum)(int64_t n, int dim, REAL sigma, int64_t nx, const REAL *restrict x, const REAL *restrict q, const REAL *restrict p,
-                        const REAL *restrict zero, REAL *restrict out) {
+static void SUFFIX(sum)(int64_t n, int dim, REAL sigma, int64_t nx, const REAL *restrict x, const REAL *restrict q,
+                        const REAL *restrict p, const REAL *restrict zero, REAL *restrict out) {
   const REAL f = (REAL)-0.5 / (sigma * sigma);
-  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : zero, *p0 = p, *p1 = p + n, *p2 = dim > 2 ? p + 2 * n : zero;
+  const REAL *q0 = q, *q1 = q + n, *q2 = dim > 2 ? q + 2 * n : zero, *p0 = p, *p1 = p + n,
+             *p2 = dim > 2 ? p + 2 * n : zero;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < nx; i++) {
     double total[3] = {0};
@@ -105,7 +118,8 @@ static void SUFFIX(sum)(int64_t n, int dim, REAL sigma, int64_t nx, const REAL *
       REAL u0 = 0, u1 = 0, u2 = 0;
 #pragma omp simd reduction(+ : u0, u1, u2)
       for (int64_t j = first; j < last; j++) {
-        const REAL d0 = x0 - q0[j], d1 = x1 - q1[j], d2 = x2 - q2[j], g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2));
+        const REAL d0 = x0 - q0[j], d1 = x1 - q1[j], d2 = x2 - q2[j],
+                   g = SUFFIX(exp_negative)(f * (d0 * d0 + d1 * d1 + d2 * d2));
         u0 += g * p0[j], u1 += g * p1[j], u2 += g * p2[j];
       }
       total[0] += (double)u0, total[1] += (double)u1, total[2] += (double)u2;

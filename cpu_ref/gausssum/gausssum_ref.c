@@ -35,7 +35,8 @@ static double gauss(const double x[3], const double y[3], double sigma, double d
   return exp(-dot(d, d) / (2 * sigma * sigma));
 }
 
-static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, int64_t i, double sum_q[3], double sum_p[3]) {
+static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, int64_t i,
+                     double sum_q[3], double sum_p[3]) {
   int64_t n = p->desc.n;
   double qi[3], pi[3];
   for (int c = 0; c < 3; c++) sum_q[c] = sum_p[c] = 0;
@@ -50,8 +51,8 @@ static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, con
     }
   }
 }
-static void backward_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
-                         double sum_q[3], double sum_p[3]) {
+static void backward_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                         const void *beta, int64_t i, double sum_q[3], double sum_p[3]) {
   int64_t n = p->desc.n;
   double s2 = sigma * sigma, qi[3], pi[3], ai[3], bi[3];
   for (int c = 0; c < 3; c++) sum_q[c] = sum_p[c] = 0;
@@ -80,7 +81,8 @@ static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const vo
   }
   return RB_OK;
 }
-static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                          const void *beta, void *fq, void *fp) {
   int64_t n = p->desc.n;
   for (int64_t i = 0; i < n; i++) {
     double sum_q[3], sum_p[3];
@@ -90,8 +92,8 @@ static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, cons
   return RB_OK;
 }
 
-void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void *q, const void *m, const void *alpha, const void *beta, int64_t i,
-                            double first[3], double second[3]) {
+void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void *q, const void *m, const void *alpha,
+                            const void *beta, int64_t i, double first[3], double second[3]) {
   const rb_gausssum_plan p = {.desc = *d};
   if (alpha)
     backward_row(&p, sigma, q, m, alpha, beta, i, first, second);
@@ -99,7 +101,8 @@ void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void 
     flow_row(&p, sigma, q, m, i, first, second);
 }
 
-static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                     void *out) {
   for (int64_t i = 0; i < nx; i++) {
     double xi[3], total[3] = {0};
     point(p, x, nx, i, xi);

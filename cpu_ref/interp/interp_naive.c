@@ -12,7 +12,8 @@ typedef struct {
 
 static rb_status supports(const rb_interp_desc *desc) {
   if (desc->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32 only");
-  if (desc->basis == RB_BSPLINE) return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive has no prefilter: linear and lagrange only");
+  if (desc->basis == RB_BSPLINE)
+    return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive has no prefilter: linear and lagrange only");
   return RB_OK;
 }
 
@@ -32,10 +33,14 @@ static rb_status load(rb_interp_plan *head, const void *f) {
 static float tap_weight(rb_interp_basis basis, int tap, float t) {
   if (basis == RB_LINEAR) return tap == 0 ? 1 - t : t;
   switch (tap) {
-    case 0: return -t * (t - 1) * (t - 2) / 6;
-    case 1: return (t + 1) * (t - 1) * (t - 2) / 2;
-    case 2: return -(t + 1) * t * (t - 2) / 2;
-    default: return (t + 1) * t * (t - 1) / 6;
+    case 0:
+      return -t * (t - 1) * (t - 2) / 6;
+    case 1:
+      return (t + 1) * (t - 1) * (t - 2) / 2;
+    case 2:
+      return -(t + 1) * t * (t - 2) / 2;
+    default:
+      return (t + 1) * t * (t - 1) / 6;
   }
 }
 

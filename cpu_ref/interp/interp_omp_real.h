@@ -49,7 +49,8 @@ static inline REAL SUFFIX(gather)(const REAL *c, const SUFFIX(axis) s[3], int ta
     for (int i = 0; i < 2; i++)
       for (int j = 0; j < 2; j++) {
         const REAL *row = c + s[0].offset[i] + s[1].offset[j];
-        sum += s[0].weight[i] * s[1].weight[j] * (s[2].weight[0] * row[s[2].offset[0]] + s[2].weight[1] * row[s[2].offset[1]]);
+        sum += s[0].weight[i] * s[1].weight[j] *
+               (s[2].weight[0] * row[s[2].offset[0]] + s[2].weight[1] * row[s[2].offset[1]]);
       }
     return sum;
   }
@@ -69,7 +70,8 @@ static inline REAL SUFFIX(gather)(const REAL *c, const SUFFIX(axis) s[3], int ta
   return sum;
 }
 
-static void SUFFIX(eval_points)(const rb_interp_desc *d, const REAL *c, int64_t np, const REAL *x, REAL *out, int threads) {
+static void SUFFIX(eval_points)(const rb_interp_desc *d, const REAL *c, int64_t np, const REAL *x, REAL *out,
+                                int threads) {
   int taps = d->basis == RB_LINEAR ? 2 : 4;
   int64_t n = rb_grid_points(d->grid), s2 = d->grid.n[2], s1 = d->grid.n[1] * s2;
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -86,7 +88,8 @@ static void SUFFIX(eval_points)(const rb_interp_desc *d, const REAL *c, int64_t 
  * Exact: causal then anticausal recursion with pole z, started by a periodic sum of 2*horizon terms.
  * 15 taps: direct convolution. line: 2 * n * W values of scratch. */
 enum { SUFFIX(W) = 16 };
-static void SUFFIX(filter_lines)(REAL *c, int64_t n, int64_t stride, int64_t lane_stride, int lanes, rb_prefilter kind, REAL *line) {
+static void SUFFIX(filter_lines)(REAL *c, int64_t n, int64_t stride, int64_t lane_stride, int lanes,
+                                 rb_prefilter kind, REAL *line) {
   const REAL z = (REAL)RB_BSPLINE_POLE;
   enum { W = SUFFIX(W) };
   REAL *in = line, *tmp = line + n * W;

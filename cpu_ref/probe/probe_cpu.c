@@ -48,8 +48,12 @@ done:
   free(rates);
   return st;
 }
-static rb_status copy(const rb_backend *b, size_t bytes, int samples, double *rate) { return stream(b, bytes, samples, 0, rate); }
-static rb_status triad(const rb_backend *b, size_t bytes, int samples, double *rate) { return stream(b, bytes, samples, 1, rate); }
+static rb_status copy(const rb_backend *b, size_t bytes, int samples, double *rate) {
+  return stream(b, bytes, samples, 0, rate);
+}
+static rb_status triad(const rb_backend *b, size_t bytes, int samples, double *rate) {
+  return stream(b, bytes, samples, 1, rate);
+}
 
 /* 128 independent accumulators a thread hide the latency of the multiply-add at any vector width. */
 static double multiply_adds(int64_t rounds, float seed) {

@@ -1,9 +1,12 @@
-/* The single-thread code that demons2020 divides by, in spirit: float32, a bound check a tap, every pass along its own axis. */
+/* The single-thread code that demons2020 divides by, in spirit: float32, a bound check a tap, every pass along its
+ * own axis. */
 #include "kernels/smooth/smooth.h"
 
 #include <stdlib.h>
 
-static rb_status supports(const rb_smooth_desc *d) { return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's"); }
+static rb_status supports(const rb_smooth_desc *d) {
+  return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is float32, as the paper's");
+}
 static rb_status plan(const rb_backend *b, const rb_smooth_desc *d, rb_smooth_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);

@@ -34,7 +34,9 @@ static rb_status plan(const rb_backend *backend, const rb_smooth_desc *d, rb_smo
   omp_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  p->length = (d->grid.n[2] + 2 * (int64_t)rb_smooth_radius(d->sigma > 0 ? d->sigma : RB_SMOOTH_AXIS, d->grid.n[2]) + 31) / 32 * 32;
+  p->length =
+      (d->grid.n[2] + 2 * (int64_t)rb_smooth_radius(d->sigma > 0 ? d->sigma : RB_SMOOTH_AXIS, d->grid.n[2]) + 31) /
+      32 * 32;
   RB_TRY(rb_alloc(backend, (size_t)omp_get_max_threads() * (size_t)p->length * rb_dtype_size(d->dtype), &p->rows));
   *out = &p->head;
   return RB_OK;
@@ -45,11 +47,16 @@ done:
 static rb_status pass(rb_smooth_plan *head, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
   omp_plan *p = (omp_plan *)head;
   const rb_grid g = head->desc.grid;
-  const int64_t c = head->desc.components, lines = axis == 0 ? c : c * g.n[0], inner = axis == 0 ? g.n[1] * g.n[2] : g.n[2];
-  if (axis == 2 && head->desc.dtype == RB_F64) along_rows_f64(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
-  else if (axis == 2) along_rows_f32(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
-  else if (head->desc.dtype == RB_F64) across_rows_f64(lines, g.n[axis], inner, k, in, out);
-  else across_rows_f32(lines, g.n[axis], inner, k, in, out);
+  const int64_t c = head->desc.components, lines = axis == 0 ? c : c * g.n[0],
+                inner = axis == 0 ? g.n[1] * g.n[2] : g.n[2];
+  if (axis == 2 && head->desc.dtype == RB_F64)
+    along_rows_f64(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
+  else if (axis == 2)
+    along_rows_f32(c * g.n[0] * g.n[1], g.n[2], k, in, out, p->rows, p->length);
+  else if (head->desc.dtype == RB_F64)
+    across_rows_f64(lines, g.n[axis], inner, k, in, out);
+  else
+    across_rows_f32(lines, g.n[axis], inner, k, in, out);
   return RB_OK;
 }
 

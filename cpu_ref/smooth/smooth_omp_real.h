@@ -1,7 +1,8 @@
 /* Body of cpu/omp of smooth, once a precision: REAL, SUFFIX(name). */
 
 /* Along x3: a row between two borders of zeros, then a vector loop a tap. */
-static void SUFFIX(along_rows)(int64_t rows, int64_t n, const rb_smooth_kernel *k, const REAL *in, REAL *out, REAL *buffers, int64_t length) {
+static void SUFFIX(along_rows)(int64_t rows, int64_t n, const rb_smooth_kernel *k, const REAL *in, REAL *out,
+                               REAL *buffers, int64_t length) {
   const int r = k->radius;
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < rows; row++) {
@@ -18,14 +19,16 @@ static void SUFFIX(along_rows)(int64_t rows, int64_t n, const rb_smooth_kernel *
 }
 
 /* Along x1 or x2: rows are added to rows. lines x length x inner, filtered along `length`. */
-static void SUFFIX(across_rows)(int64_t lines, int64_t length, int64_t inner, const rb_smooth_kernel *k, const REAL *in, REAL *out) {
+static void SUFFIX(across_rows)(int64_t lines, int64_t length, int64_t inner, const rb_smooth_kernel *k,
+                                const REAL *in, REAL *out) {
   enum { PIECE = 512 };
   const int64_t pieces = (inner + PIECE - 1) / PIECE;
 #pragma omp parallel for collapse(3) schedule(static)
   for (int64_t line = 0; line < lines; line++)
     for (int64_t at = 0; at < length; at++)
       for (int64_t piece = 0; piece < pieces; piece++) {
-        const int64_t first = piece * PIECE, count = inner - first < PIECE ? inner - first : PIECE, here = (line * length + at) * inner + first;
+        const int64_t first = piece * PIECE, count = inner - first < PIECE ? inner - first : PIECE,
+                      here = (line * length + at) * inner + first;
         REAL sum[PIECE];
         for (int64_t i = 0; i < count; i++) sum[i] = (REAL)k->k[0] * in[here + i];
         for (int d = 1; d <= k->radius; d++) {

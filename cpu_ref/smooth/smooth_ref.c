@@ -23,7 +23,8 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
     for (int64_t d = -k->radius; d <= k->radius; d++) {
       if (at + d < 0 || at + d >= g.n[axis]) continue;
       const int64_t j = i + d * stride;
-      sum += k->k[d < 0 ? -d : d] * (p->desc.dtype == RB_F64 ? ((const double *)in)[j] : (double)((const float *)in)[j]);
+      sum +=
+          k->k[d < 0 ? -d : d] * (p->desc.dtype == RB_F64 ? ((const double *)in)[j] : (double)((const float *)in)[j]);
     }
     if (p->desc.dtype == RB_F64)
       ((double *)out)[i] = sum;
@@ -35,7 +36,8 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
 
 const rb_smooth_ops rb_smooth_ref = {supports, plan, pass, NULL, destroy, 0, 0};
 
-double rb_smooth_oracle_at(const rb_smooth_desc *d, const rb_smooth_kernel *k, int axis, const void *in, int component, const int64_t at[3]) {
+double rb_smooth_oracle_at(const rb_smooth_desc *d, const rb_smooth_kernel *k, int axis, const void *in,
+                           int component, const int64_t at[3]) {
   const rb_grid g = d->grid;
   int64_t low[3], high[3], i[3]; /* what of the box lies in the grid */
   double sum = 0;

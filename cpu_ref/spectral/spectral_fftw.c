@@ -38,34 +38,36 @@ done:
   return st;
 }
 
-/* out = ws S_u u + S_c c over all coefficients, once a precision; complex values are pairs. u, c may be NULL, and any of
- * the arrays may be the same. ws: scale, times the weight of the coefficients' basis to the power weight_power. */
-#define DEFINE_PASS(REAL, SUFFIX)                                                                                         \
-  static void pass_##SUFFIX(const rb_spectral_desc *d, const rb_spectral_op *op_u, REAL *const u[3], double scale,        \
-                            int weight_power, const rb_spectral_op *op_c, const REAL *const c[3], REAL *const out[3]) {   \
-    const int64_t n3 = d->grid.n[2] / 2 + 1;                                                                              \
-    REAL h[3];                                                                                                            \
-    for (int a = 0; a < 3; a++) h[a] = (REAL)rb_grid_spacing(d->grid, a);                                                 \
-    _Pragma("omp parallel for collapse(2) schedule(static)") for (int64_t i = 0; i < d->grid.n[0]; i++) for (             \
-        int64_t j = 0; j < d->grid.n[1]; j++) for (int64_t l = 0; l < n3; l++) {                                          \
-      const int64_t at = 2 * ((i * d->grid.n[1] + j) * n3 + l);                                                           \
-      const REAL k[3] = {(REAL)rb_wavenumber(i, d->grid.n[0]), (REAL)rb_wavenumber(j, d->grid.n[1]),                      \
-                         (REAL)rb_wavenumber(l, d->grid.n[2])};                                                           \
-      const double w = l == 0 || 2 * l == d->grid.n[2] ? 1 : 1.41421356237309504880;                                      \
-      const REAL ws = (REAL)(scale * (weight_power == 0 ? 1 : weight_power > 0 ? w : 1 / w));                             \
-      const rb_symbol_##SUFFIX su = rb_symbol_at_##SUFFIX(op_u, h, k), sc = rb_symbol_at_##SUFFIX(op_c, h, k);            \
-      for (int part = 0; part < 2; part++) {                                                                              \
-        REAL ku = 0, kc = 0, sum[3];                                                                                      \
-        for (int m = 0; m < d->components; m++) {                                                                         \
-          if (u) ku += k[m] * u[m][at + part];                                                                            \
-          if (c) kc += k[m] * c[m][at + part];                                                                            \
-        }                                                                                                                 \
-        for (int m = 0; m < d->components; m++)                                                                           \
-          sum[m] = (u ? ws * (su.p * u[m][at + part] + su.q * k[m] * ku) : 0) +                                           \
-                   (c ? sc.p * c[m][at + part] + sc.q * k[m] * kc : 0);                                                   \
-        for (int m = 0; m < d->components; m++) out[m][at + part] = sum[m];                                               \
-      }                                                                                                                   \
-    }                                                                                                                     \
+/* out = ws S_u u + S_c c over all coefficients, once a precision; complex values are pairs. u, c may be NULL, and any
+ * of the arrays may be the same. ws: scale, times the weight of the coefficients' basis to the power weight_power. */
+#define DEFINE_PASS(REAL, SUFFIX)                                                                                   \
+  static void pass_##SUFFIX(const rb_spectral_desc *d, const rb_spectral_op *op_u, REAL *const u[3], double scale,  \
+                            int weight_power, const rb_spectral_op *op_c, const REAL *const c[3],                   \
+                            REAL *const out[3]) {                                                                   \
+    const int64_t n3 = d->grid.n[2] / 2 + 1;                                                                        \
+    REAL h[3];                                                                                                      \
+    for (int a = 0; a < 3; a++) h[a] = (REAL)rb_grid_spacing(d->grid, a);                                           \
+    _Pragma("omp parallel for collapse(2) schedule(static)") for (int64_t i = 0; i < d->grid.n[0];                  \
+                                                                  i++) for (int64_t j = 0; j < d->grid.n[1];        \
+                                                                            j++) for (int64_t l = 0; l < n3; l++) { \
+      const int64_t at = 2 * ((i * d->grid.n[1] + j) * n3 + l);                                                     \
+      const REAL k[3] = {(REAL)rb_wavenumber(i, d->grid.n[0]), (REAL)rb_wavenumber(j, d->grid.n[1]),                \
+                         (REAL)rb_wavenumber(l, d->grid.n[2])};                                                     \
+      const double w = l == 0 || 2 * l == d->grid.n[2] ? 1 : 1.41421356237309504880;                                \
+      const REAL ws = (REAL)(scale * (weight_power == 0 ? 1 : weight_power > 0 ? w : 1 / w));                       \
+      const rb_symbol_##SUFFIX su = rb_symbol_at_##SUFFIX(op_u, h, k), sc = rb_symbol_at_##SUFFIX(op_c, h, k);      \
+      for (int part = 0; part < 2; part++) {                                                                        \
+        REAL ku = 0, kc = 0, sum[3];                                                                                \
+        for (int m = 0; m < d->components; m++) {                                                                   \
+          if (u) ku += k[m] * u[m][at + part];                                                                      \
+          if (c) kc += k[m] * c[m][at + part];                                                                      \
+        }                                                                                                           \
+        for (int m = 0; m < d->components; m++)                                                                     \
+          sum[m] = (u ? ws * (su.p * u[m][at + part] + su.q * k[m] * ku) : 0) +                                     \
+                   (c ? sc.p * c[m][at + part] + sc.q * k[m] * kc : 0);                                             \
+        for (int m = 0; m < d->components; m++) out[m][at + part] = sum[m];                                         \
+      }                                                                                                             \
+    }                                                                                                               \
   }
 DEFINE_PASS(float, f32)
 DEFINE_PASS(double, f64)
@@ -77,8 +79,8 @@ static void *const *split(const rb_spectral_desc *d, const void *c, void *to[3])
   return c ? to : NULL;
 }
 
-static void pass(const rb_spectral_desc *d, const rb_spectral_op *op_u, void *const *u, double scale, int weight_power,
-                 const rb_spectral_op *op_c, void *const *c, void *const *out) {
+static void pass(const rb_spectral_desc *d, const rb_spectral_op *op_u, void *const *u, double scale,
+                 int weight_power, const rb_spectral_op *op_c, void *const *c, void *const *out) {
   if (d->dtype == RB_F64)
     pass_f64(d, op_u, (double *const *)u, scale, weight_power, op_c, (const double *const *)c, (double *const *)out);
   else
@@ -88,7 +90,8 @@ static void pass(const rb_spectral_desc *d, const rb_spectral_op *op_u, void *co
 static void forward(fftw_variant *p, const void *f) {
   const rb_spectral_desc *d = &p->head.desc;
   size_t field = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  for (int m = 0; m < d->components; m++) rb_fftw_forward(p->fft, (const char *)f + (size_t)m * field, p->spectrum[m]);
+  for (int m = 0; m < d->components; m++)
+    rb_fftw_forward(p->fft, (const char *)f + (size_t)m * field, p->spectrum[m]);
 }
 static void inverse(fftw_variant *p, void *f) {
   const rb_spectral_desc *d = &p->head.desc;
@@ -104,12 +107,14 @@ static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const v
   return RB_OK;
 }
 
-static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc,
+                         const void *c, void *out) {
   fftw_variant *p = (fftw_variant *)head;
   void *from[3], *to[3];
   forward(p, f);
   void *const *coefficients = split(&head->desc, c, from);
-  pass(&head->desc, of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1, c ? oc : of, coefficients, split(&head->desc, out, to));
+  pass(&head->desc, of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1, c ? oc : of, coefficients,
+       split(&head->desc, out, to));
   return RB_OK;
 }
 
@@ -117,7 +122,8 @@ static rb_status synthesise(rb_spectral_plan *head, const void *c, void *f) {
   fftw_variant *p = (fftw_variant *)head;
   rb_spectral_op one = rb_spectral_times(1);
   void *from[3];
-  pass(&head->desc, &one, split(&head->desc, c, from), 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, &one, NULL, p->spectrum);
+  pass(&head->desc, &one, split(&head->desc, c, from), 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, &one,
+       NULL, p->spectrum);
   inverse(p, f);
   return RB_OK;
 }

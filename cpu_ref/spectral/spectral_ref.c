@@ -54,7 +54,8 @@ static void dft_axis(double complex *u, rb_grid g, int axis, int sign, double co
 }
 
 /* (S u) at one wave vector, in place. */
-static void times_symbol(const rb_spectral_op *op, rb_grid g, const double k[3], int components, double complex u[3]) {
+static void times_symbol(const rb_spectral_op *op, rb_grid g, const double k[3], int components,
+                         double complex u[3]) {
   double k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2], exponent = 0, factor = op->scale;
   if (op->kind == RB_OP_LERAY || op->kind == RB_OP_H1DIV) {
     double complex dot = k[0] * u[0] + k[1] * u[1] + k[2] * u[2];
@@ -83,7 +84,8 @@ static void multiply(ref_plan *p, const rb_spectral_op *op) {
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t l = 0; l < g.n[2]; l++, at++) {
-        double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]), (double)rb_wavenumber(l, g.n[2])};
+        double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]),
+                       (double)rb_wavenumber(l, g.n[2])};
         double complex u[3];
         for (int c = 0; c < p->head.desc.components; c++) u[c] = p->field[c][at];
         times_symbol(op, g, k, p->head.desc.components, u);
@@ -91,7 +93,9 @@ static void multiply(ref_plan *p, const rb_spectral_op *op) {
       }
 }
 
-static double get(rb_dtype t, const void *x, int64_t i) { return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i]; }
+static double get(rb_dtype t, const void *x, int64_t i) {
+  return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
 static void put(rb_dtype t, void *x, int64_t i, double v) {
   if (t == RB_F64)
     ((double *)x)[i] = v;
@@ -120,7 +124,9 @@ static void inverse(ref_plan *p, void *f) {
 static int64_t pair_at(rb_grid g, int c, int64_t i, int64_t j, int64_t l) {
   return c * rb_spectral_coefficients(g) + 2 * ((i * g.n[1] + j) * (g.n[2] / 2 + 1) + l);
 }
-static double basis_weight(rb_grid g, int64_t l) { return (l == 0 || 2 * l == g.n[2] ? 1 : sqrt(2)) / sqrt((double)rb_grid_points(g)); }
+static double basis_weight(rb_grid g, int64_t l) {
+  return (l == 0 || 2 * l == g.n[2] ? 1 : sqrt(2)) / sqrt((double)rb_grid_points(g));
+}
 
 /* Full spectra from half ones: the other half is the conjugate at -k. */
 static void unpack(ref_plan *p, const void *c) {
@@ -131,7 +137,8 @@ static void unpack(ref_plan *p, const void *c) {
       for (int64_t j = 0; j < g.n[1]; j++)
         for (int64_t l = 0; l < g.n[2]; l++) {
           int mirrored = l > g.n[2] / 2;
-          int64_t a = mirrored ? rb_wrap(-i, g.n[0]) : i, b = mirrored ? rb_wrap(-j, g.n[1]) : j, e = mirrored ? g.n[2] - l : l;
+          int64_t a = mirrored ? rb_wrap(-i, g.n[0]) : i, b = mirrored ? rb_wrap(-j, g.n[1]) : j,
+                  e = mirrored ? g.n[2] - l : l;
           int64_t at = pair_at(g, m, a, b, e);
           double complex v = (get(d->dtype, c, at) + I * get(d->dtype, c, at + 1)) / basis_weight(g, e);
           p->field[m][(i * g.n[1] + j) * g.n[2] + l] = mirrored ? conj(v) : v;
@@ -165,7 +172,8 @@ static rb_status scale(rb_spectral_plan *head, const rb_spectral_op *op, const v
   pack(p, out, 0);
   return RB_OK;
 }
-static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc,
+                         const void *c, void *out) {
   ref_plan *p = (ref_plan *)head;
   if (c) scale(head, oc, c, out);
   forward(p, f);

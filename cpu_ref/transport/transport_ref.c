@@ -32,7 +32,12 @@ static rb_status plan(const rb_backend *b, const rb_transport_desc *d, rb_transp
   p->head.backend = b;
   p->n = rb_grid_points(d->grid);
   size_t field = (size_t)p->n * sizeof(double);
-  rb_interp_desc i = {.grid = d->grid, .basis = d->basis, .prefilter = d->prefilter, .boundary = RB_PERIODIC, .dtype = RB_F64, .components = 1};
+  rb_interp_desc i = {.grid = d->grid,
+                      .basis = d->basis,
+                      .prefilter = d->prefilter,
+                      .boundary = RB_PERIODIC,
+                      .dtype = RB_F64,
+                      .components = 1};
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = RB_F64};
   RB_TRY(rb_interp_create(&rb_interp_family.variants[0], &i, &p->interp));
   RB_TRY(rb_derivative_create(&rb_derivative_family.variants[0], &e, &p->derivative));
@@ -197,4 +202,5 @@ done:
   return st;
 }
 
-const rb_transport_ops rb_transport_ref = {supports, plan, velocity, state, history, adjoint, incremental, advect, jacobian, map, destroy};
+const rb_transport_ops rb_transport_ref = {supports,    plan,   velocity, state, history, adjoint,
+                                           incremental, advect, jacobian, map,   destroy};

@@ -27,8 +27,8 @@ static rb_status check_filters(const rb_descriptor *d, rb_preset preset, const r
     for (int k = 0; k < n; k++) found |= strcmp(known[k], filters[i].value) == 0;
     if (!found) {
       const char *near = rb_nearest(filters[i].value, known, n);
-      return RB_FAIL(RB_EINVAL, "--where: axis '%s' of %s/%s has no value '%s' at this preset%s%s", filters[i].axis, d->paper, d->name,
-                     filters[i].value, near ? "; nearest is " : "", near ? near : "");
+      return RB_FAIL(RB_EINVAL, "--where: axis '%s' of %s/%s has no value '%s' at this preset%s%s", filters[i].axis,
+                     d->paper, d->name, filters[i].value, near ? "; nearest is " : "", near ? near : "");
     }
   }
   return RB_OK;
@@ -63,13 +63,15 @@ static rb_strings values_here(const rb_axis *axis, rb_preset preset, const rb_fi
 
 const char *rb_cases_absent_data(const rb_descriptor *d, rb_preset preset, const rb_filter *filters, int count) {
   for (unsigned a = 0; a < d->axes_count; a++) {
-    const rb_strings wanted = rb_axis_values(&d->axes[a], preset), here = values_here(&d->axes[a], preset, filters, count);
+    const rb_strings wanted = rb_axis_values(&d->axes[a], preset),
+                     here = values_here(&d->axes[a], preset, filters, count);
     if (wanted.values != here.values) return wanted.values[0];
   }
   return NULL;
 }
 
-static rb_status make_case(const rb_descriptor *d, const rb_strings values[], const rb_method *m, long long index, rb_case *c) {
+static rb_status make_case(const rb_descriptor *d, const rb_strings values[], const rb_method *m, long long index,
+                           rb_case *c) {
   rb_status st = RB_OK;
   const rb_workload *w;
   memset(c, 0, sizeof *c);
@@ -88,7 +90,10 @@ static rb_status make_case(const rb_descriptor *d, const rb_strings values[], co
   c->axes = (int)d->axes_count;
   for (int a = 0; a < c->axes && used < (int)sizeof c->id; a++)
     used += snprintf(c->id + used, sizeof c->id - (size_t)used, " %s=%s", c->axis[a], c->value[a]);
-  RB_CHECK(used < (int)sizeof c->id, RB_EINVAL, "the label '%.60s...' and its axes make a case's name of more than %zu characters: two cases could be taken for one", m->label, sizeof c->id - 1);
+  RB_CHECK(used < (int)sizeof c->id, RB_EINVAL,
+           "the label '%.60s...' and its axes make a case's name of more than %zu characters: two cases could be "
+           "taken for one",
+           m->label, sizeof c->id - 1);
   RB_TRY(rb_size_parse(rb_case_axis(c, "size", "64"), &c->grid));
 done:
   return st;
@@ -96,8 +101,8 @@ done:
 
 enum { MOST_CASES = 100000 };
 
-rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend, const rb_filter *filters, int filter_count,
-                          rb_case **out, int *count) {
+rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend, const rb_filter *filters,
+                          int filter_count, rb_case **out, int *count) {
   rb_status st = RB_OK;
   long long points = 1;
   rb_strings values[RB_CASE_AXES];
@@ -108,7 +113,8 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
   for (unsigned a = 0; a < d->axes_count; a++) {
     values[a] = values_here(&d->axes[a], preset, filters, filter_count);
     points *= values[a].count; /* neither factor exceeds MOST_CASES: no overflow */
-    RB_CHECK(points * d->methods_count <= MOST_CASES, RB_EINVAL, "%s/%s expands to more than %d cases at preset %s", d->paper, d->name, MOST_CASES, rb_preset_name(preset));
+    RB_CHECK(points * d->methods_count <= MOST_CASES, RB_EINVAL, "%s/%s expands to more than %d cases at preset %s",
+             d->paper, d->name, MOST_CASES, rb_preset_name(preset));
   }
   *out = calloc((size_t)points * d->methods_count, sizeof **out);
   RB_CHECK(*out, RB_ENOMEM, "host memory");
@@ -117,7 +123,8 @@ rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend,
     for (unsigned m = 0; m < d->methods_count; m++) {
       rb_case *c = &(*out)[*count];
       RB_TRY(make_case(d, values, &d->methods[m], p, c));
-      int keep = (backend < 0 || c->variant->backend == (rb_backend_kind)backend) && passes("method", c->method->label, filters, filter_count);
+      int keep = (backend < 0 || c->variant->backend == (rb_backend_kind)backend) &&
+                 passes("method", c->method->label, filters, filter_count);
       for (int a = 0; a < 3 && c->method->largest; a++) keep = keep && c->grid.n[a] <= (int64_t)*c->method->largest;
       if (c->method->largest) keep = keep && atoll(rb_case_axis(c, "points", "0")) <= (long long)*c->method->largest;
       for (int a = 0; a < c->axes; a++) keep = keep && passes(c->axis[a], c->value[a], filters, filter_count);
@@ -200,7 +207,7 @@ rb_status rb_experiments_find(const char *argument, char out[][4096], int most, 
     return RB_OK;
   }
   /* offer the nearest name of all */
-  char (*all)[4096] = malloc(256 * sizeof *all);
+  char(*all)[4096] = malloc(256 * sizeof *all);
   const char *names[256];
   char shown[256] = "";
   int total = 0;

@@ -9,13 +9,14 @@ typedef struct {
 } rb_filter;
 
 /* backend: -1 all, else an rb_backend_kind. RB_EINVAL for a filter whose axis or value the descriptor lacks.
- * Where all data sets that axis `data` names at the preset are absent, and no filter asks for one, a smaller preset's phantom stands in.
- * *out is malloc'ed; the cases point into the descriptor. */
-rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend, const rb_filter *filters, int filter_count,
-                          rb_case **out, int *count);
+ * Where all data sets that axis `data` names at the preset are absent, and no filter asks for one, a smaller preset's
+ * phantom stands in. *out is malloc'ed; the cases point into the descriptor. */
+rb_status rb_cases_expand(const rb_descriptor *d, rb_preset preset, int backend, const rb_filter *filters,
+                          int filter_count, rb_case **out, int *count);
 
 /* The first of the data sets for which a phantom stands in, or NULL. */
-const char *rb_cases_absent_data(const rb_descriptor *d, rb_preset preset, const rb_filter *filters, int filter_count);
+const char *rb_cases_absent_data(const rb_descriptor *d, rb_preset preset, const rb_filter *filters,
+                                 int filter_count);
 
 /* Paths of the descriptors that an argument of `run` means: "brunn2020", "brunn2020/table4", or a .yaml file.
  * RB_ENOTFOUND offers the nearest. Paths are written to out[i], at most `most`. */

@@ -14,7 +14,8 @@
 
 static const char check_help[] =
     "usage: regbench check [FAMILY...] [OPTIONS]\n\n"
-    "Every variant of the families (default all) against the float64 oracle and against the properties that the family\n"
+    "Every variant of the families (default all) against the float64 oracle and against the properties that the "
+    "family\n"
     "promises. Without a GPU the CUDA variants' recorded outputs are held to the CPU oracle.\n\n"
     "  --variant NAME   only this variant\n"
     "  --backend cpu|cuda  only its variants\n"
@@ -36,7 +37,8 @@ static int checked(const char *name) {
     names[n] = f->name;
   }
   const char *near = rb_nearest(name, names, n);
-  RB_FAIL(RB_ENOTFOUND, "nothing to check is named '%s'%s%s", name, near ? "; the nearest is " : "", near ? near : "");
+  RB_FAIL(RB_ENOTFOUND, "nothing to check is named '%s'%s%s", name, near ? "; the nearest is " : "",
+          near ? near : "");
   return 0;
 }
 
@@ -60,30 +62,49 @@ int rb_cmd_check(int argc, char **argv) {
   rb_clear();
   o.golden = golden[0] ? golden : NULL;
   for (int i = 0; i < argc; i++) {
-    if ((value = rb_option(argc, argv, &i, "--variant"))) o.variant = value;
-    else if ((value = rb_option(argc, argv, &i, "--junit"))) o.junit = value;
-    else if ((value = rb_option(argc, argv, &i, "--golden"))) o.golden = value;
-    else if ((value = rb_option(argc, argv, &i, "--record"))) o.record = value;
-    else if ((value = rb_option(argc, argv, &i, "--largest"))) largest = value;
-    else if ((value = rb_option(argc, argv, &i, "--require"))) o.require = value;
-    else if ((value = rb_option(argc, argv, &i, "--backend"))) o.backend = value;
-    else if (strcmp(argv[i], "--verbose") == 0) o.verbose = 1;
-    else if (strcmp(argv[i], "--seal") == 0) o.seal = 1;
-    else if (argv[i][0] == '-') return rb_usage("check", "unknown option '%s'", argv[i]);
-    else if (!checked(argv[i])) return rb_usage("check", "%s", rb_message());
-    else if (o.families < (int)(sizeof o.family / sizeof *o.family)) o.family[o.families++] = argv[i];
+    if ((value = rb_option(argc, argv, &i, "--variant")))
+      o.variant = value;
+    else if ((value = rb_option(argc, argv, &i, "--junit")))
+      o.junit = value;
+    else if ((value = rb_option(argc, argv, &i, "--golden")))
+      o.golden = value;
+    else if ((value = rb_option(argc, argv, &i, "--record")))
+      o.record = value;
+    else if ((value = rb_option(argc, argv, &i, "--largest")))
+      largest = value;
+    else if ((value = rb_option(argc, argv, &i, "--require")))
+      o.require = value;
+    else if ((value = rb_option(argc, argv, &i, "--backend")))
+      o.backend = value;
+    else if (strcmp(argv[i], "--verbose") == 0)
+      o.verbose = 1;
+    else if (strcmp(argv[i], "--seal") == 0)
+      o.seal = 1;
+    else if (argv[i][0] == '-')
+      return rb_usage("check", "unknown option '%s'", argv[i]);
+    else if (!checked(argv[i]))
+      return rb_usage("check", "%s", rb_message());
+    else if (o.families < (int)(sizeof o.family / sizeof *o.family))
+      o.family[o.families++] = argv[i];
     if (value && !*value) return rb_usage("check", "%s needs a value", argv[i]);
   }
   if (largest) o.largest = strtoll(largest, &end, 10);
-  if (largest && (*end || o.largest < 1)) return rb_usage("check", "--largest '%s' is not a whole number above 0", largest);
-  if (o.backend && strcmp(o.backend, "cpu") != 0 && strcmp(o.backend, "cuda") != 0) return rb_usage("check", "unknown backend '%s'; cpu or cuda", o.backend);
-  if (o.require && strcmp(o.require, "cuda") != 0) return rb_usage("check", "--require '%s'; cuda can be required", o.require);
-  if (o.record && rb_cuda_is_emulated()) return rb_usage("check", "--record: the CUDA variants of this build are emulated; recordings are of a GPU's own outputs");
+  if (largest && (*end || o.largest < 1))
+    return rb_usage("check", "--largest '%s' is not a whole number above 0", largest);
+  if (o.backend && strcmp(o.backend, "cpu") != 0 && strcmp(o.backend, "cuda") != 0)
+    return rb_usage("check", "unknown backend '%s'; cpu or cuda", o.backend);
+  if (o.require && strcmp(o.require, "cuda") != 0)
+    return rb_usage("check", "--require '%s'; cuda can be required", o.require);
+  if (o.record && rb_cuda_is_emulated())
+    return rb_usage("check",
+                    "--record: the CUDA variants of this build are emulated; recordings are of a GPU's own outputs");
   /* told now, not after minutes */
-  if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST) return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
+  if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST)
+    return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
   const char *folders[] = {o.golden, o.record};
   for (int i = 0; i < 2; i++)
-    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode))) return rb_usage("check", "no folder '%s'", folders[i]);
+    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode)))
+      return rb_usage("check", "no folder '%s'", folders[i]);
   if (o.junit && !can_write(o.junit)) {
     fprintf(stderr, "regbench check: cannot write %s: %s\n", o.junit, strerror(errno));
     return RB_EXIT_INCOMPLETE;
@@ -97,7 +118,8 @@ int rb_cmd_check(int argc, char **argv) {
         known |= strcmp(names[count - 1], o.variant) == 0;
       }
     const char *near = rb_nearest(o.variant, names, count);
-    if (!known) return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
+    if (!known)
+      return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
   }
   return rb_check_run(&o);
 }

@@ -13,7 +13,8 @@ static const char data_help[] =
     "verify   compare sha256 of every file that is here with the manifest\n"
     "import   copy a set's files from FOLDER, verified; 'all' takes FOLDER/NAME for every set found there\n\n"
     "Imported files live in $REGBENCH_DATA, else $XDG_DATA_HOME/regbench, else ~/.local/share/regbench.\n\n"
-    "exit codes: 0 fine, 2 usage, 3 a file is damaged, or a set asked for is absent, 8 a file cannot be written, 9 nothing to do\n";
+    "exit codes: 0 fine, 2 usage, 3 a file is damaged, or a set asked for is absent, 8 a file cannot be written, 9 "
+    "nothing to do\n";
 
 static int data_list(void) {
   char names[64][64], root[4096];
@@ -29,8 +30,11 @@ static int data_list(void) {
     const unsigned here = rb_manifest_count(m);
     char part[64];
     snprintf(part, sizeof part, "%u of %u files", here, m->files_count);
-    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n\n", m->name, !here ? "absent" : here == m->files_count ? "present" : part, m->title, m->files_count,
-           m->source, m->licence, m->citation);
+    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n\n", m->name,
+           !here                    ? "absent"
+           : here == m->files_count ? "present"
+                                    : part,
+           m->title, m->files_count, m->source, m->licence, m->citation);
     rb_manifest_free(m);
   }
   return n ? RB_EXIT_OK : RB_EXIT_NOTHING;
@@ -53,8 +57,10 @@ static int data_verify(int argc, char **argv) {
       rb_status st = rb_manifest_verify(m);
       seen++;
       bad += st != RB_OK;
-      if (st == RB_OK && here < m->files_count) printf("%-16s verified, %u of %u files are here\n", name, here, m->files_count);
-      else printf("%-16s %s\n", name, st == RB_OK ? "verified" : rb_message());
+      if (st == RB_OK && here < m->files_count)
+        printf("%-16s verified, %u of %u files are here\n", name, here, m->files_count);
+      else
+        printf("%-16s %s\n", name, st == RB_OK ? "verified" : rb_message());
       rb_clear();
     }
     rb_manifest_free(m);
@@ -100,5 +106,6 @@ int rb_cmd_data(int argc, char **argv) {
   if (argc == 1 && strcmp(argv[0], "list") == 0) return data_list();
   if (argc >= 1 && strcmp(argv[0], "verify") == 0) return data_verify(argc - 1, argv + 1);
   if (argc == 3 && strcmp(argv[0], "import") == 0) return data_import(argv[1], argv[2]);
-  return rb_usage("data", argc ? "cannot do '%s' with these arguments" : "list, verify or import?%s", argc ? argv[0] : "");
+  return rb_usage("data", argc ? "cannot do '%s' with these arguments" : "list, verify or import?%s",
+                  argc ? argv[0] : "");
 }

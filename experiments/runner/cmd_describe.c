@@ -10,7 +10,8 @@
 
 static const char describe_help[] =
     "usage: regbench describe EXPERIMENT [--preset quick|standard|paper]\n\n"
-    "Purpose, cases with their predicted memory, columns, claims. Runs nothing.\n\nexit codes: 0 fine, 2 usage or descriptor\n";
+    "Purpose, cases with their predicted memory, columns, claims. Runs nothing.\n\nexit codes: 0 fine, 2 usage or "
+    "descriptor\n";
 
 static int describe(const char *path, rb_preset preset) {
   rb_descriptor *d;
@@ -27,8 +28,8 @@ static int describe(const char *path, rb_preset preset) {
     return RB_EXIT_USAGE;
   }
   free(published);
-  printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name, d->title, d->source, d->cache,
-         d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
+  printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name,
+         d->title, d->source, d->cache, d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
   if (rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count) != RB_OK) {
     fprintf(stderr, "regbench describe: %s\n", rb_message());
     rb_descriptor_free(d);
@@ -41,7 +42,9 @@ static int describe(const char *path, rb_preset preset) {
     size_t backend_bytes, host_bytes;
     int rotations = 1;
     if (rb_workload_find(cases[i].method->kind, &w) != RB_OK) continue;
-    if (rb_backend_get(cases[i].variant->backend, &b) != RB_OK || rb_case_rotations(&cases[i], w, b, &rotations) != RB_OK) rb_clear(); /* the run says why */
+    if (rb_backend_get(cases[i].variant->backend, &b) != RB_OK ||
+        rb_case_rotations(&cases[i], w, b, &rotations) != RB_OK)
+      rb_clear(); /* the run says why */
     w->predict(&cases[i], rotations, &backend_bytes, &host_bytes);
     printf("  %-58s %-28s %8.1f MB on %s\n", cases[i].id, cases[i].variant->name, 1e-6 * (double)backend_bytes,
            cases[i].variant->backend == RB_CUDA ? "the GPU" : "the host");
@@ -49,7 +52,8 @@ static int describe(const char *path, rb_preset preset) {
   printf("\ncolumns\n");
   for (unsigned i = 0; i < d->columns_count; i++) {
     static const char *const classes[] = {"numeric", "hardware", "info"};
-    printf("  %-18s %-18s %-8s %s\n", d->columns[i].title, d->columns[i].metric, classes[d->columns[i].class], d->columns[i].reason ? d->columns[i].reason : "");
+    printf("  %-18s %-18s %-8s %s\n", d->columns[i].title, d->columns[i].metric, classes[d->columns[i].class],
+           d->columns[i].reason ? d->columns[i].reason : "");
   }
   if (d->claims_count) printf("\nclaims\n");
   for (unsigned i = 0; i < d->claims_count; i++) printf("  %-22s %s\n", d->claims[i].id, d->claims[i].text);

@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const char list_help[] =
-    "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver (claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
+    "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver "
+    "(claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
 
 static int list_experiments(void) {
   enum { MOST = 256 };
@@ -52,7 +53,9 @@ static void list_families(int variants) {
     printf("  cuda/* are unavailable here: %s\n", rb_message());
     rb_clear();
   } else if (variants && b->emulated) {
-    printf("  cuda/* are emulated here, executed on the CPU: 'regbench check' runs them, 'run', 'probe' and 'register' do not\n");
+    printf(
+        "  cuda/* are emulated here, executed on the CPU: 'regbench check' runs them, 'run', 'probe' and 'register' "
+        "do not\n");
   }
 }
 
@@ -70,10 +73,12 @@ static void list_solvers(void) {
 
 static void list_system(const rb_family *f) {
   printf("  %-11s %s\n", f->name, f->what);
-  for (int v = 0; v < f->count; v++) printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
+  for (int v = 0; v < f->count; v++)
+    printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
 }
 
-static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family, &rb_register_family};
+static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family,
+                                           &rb_register_family};
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 /* One family's or solver's variants. */
@@ -93,14 +98,16 @@ static int list_one(const char *name) {
     return 0;
   }
   printf("%s: %s\n", f->name, f->what);
-  for (int v = 0; v < f->count; v++) printf("  %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
+  for (int v = 0; v < f->count; v++)
+    printf("  %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
   return 1;
 }
 
 static void list_data(void) {
   char names[64][64];
   int n = rb_manifest_names(names, 64);
-  printf("data sets\n  %-16s %-9s %s\n", "phantom", "built in", "a labelled brain-like head, and smooth test functions");
+  printf("data sets\n  %-16s %-9s %s\n", "phantom", "built in",
+         "a labelled brain-like head, and smooth test functions");
   for (int i = 0; i < n; i++) {
     rb_manifest *m;
     if (rb_manifest_load(names[i], &m) != RB_OK) {

@@ -11,7 +11,8 @@
 
 static const char probe_help[] =
     "usage: regbench probe [NAME...] [--samples N] [--format text|md|csv|latex]\n\n"
-    "Measure this machine's roofs: host STREAM and multiply-adds; on a GPU copy, triad, copy with halo, multiply-adds,\n"
+    "Measure this machine's roofs: host STREAM and multiply-adds; on a GPU copy, triad, copy with halo, "
+    "multiply-adds,\n"
     "exp2, texture fetches, L2 reads and launch latency. NAMEs are variants of the family 'probe'.\n\n"
     "exit codes: 0 fine, 2 usage, 3 a probe's result was wrong, 9 nothing ran\n";
 

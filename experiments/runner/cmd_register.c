@@ -16,12 +16,16 @@ int rb_register_exit_code(rb_status st) {
     case RB_EINVAL:
     case RB_EFORMAT:
     case RB_ENOTFOUND:
-    case RB_EUNSUPPORTED: return RB_EXIT_USAGE;
+    case RB_EUNSUPPORTED:
+      return RB_EXIT_USAGE;
     case RB_ENOMEM:
     case RB_EIO:
-    case RB_EDEVICE: return RB_EXIT_INCOMPLETE;
-    case RB_EINVALID: return RB_EXIT_NOT_CONVERGED; /* values that are not finite, or PETSc gave up */
-    default: return RB_EXIT_INTERNAL;
+    case RB_EDEVICE:
+      return RB_EXIT_INCOMPLETE;
+    case RB_EINVALID:
+      return RB_EXIT_NOT_CONVERGED; /* values that are not finite, or PETSc gave up */
+    default:
+      return RB_EXIT_INTERNAL;
   }
 }
 
@@ -29,7 +33,9 @@ int rb_cmd_register(int argc, char **argv) {
   static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-  } methods[] = {{"claire", rb_cmd_register_claire}, {"demons", rb_cmd_register_demons}, {"landmarks", rb_cmd_register_landmarks}};
+  } methods[] = {{"claire", rb_cmd_register_claire},
+                 {"demons", rb_cmd_register_demons},
+                 {"landmarks", rb_cmd_register_landmarks}};
   for (size_t k = 0; argc > 0 && k < sizeof methods / sizeof *methods; k++)
     if (strcmp(argv[0], methods[k].name) == 0) return methods[k].run(argc - 1, argv + 1);
   if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;

@@ -18,7 +18,8 @@ static const char help[] =
     "usage: regbench register claire --template A.nii.gz --reference B.nii.gz --out DIR [OPTIONS]\n\n"
     "The template is deformed to look like the reference. Two NIfTI images of one grid, or of any with --size.\n\n"
     "  --template-labels L, --reference-labels M   label maps (0 to 255), for Dice\n"
-    "  --variant NAME            'regbench list claire' shows all (default fused-fd8-linear, cpu-fd8-linear without a GPU)\n"
+    "  --variant NAME            'regbench list claire' shows all (default fused-fd8-linear, cpu-fd8-linear without "
+    "a GPU)\n"
     "  --size N | NX,NY,NZ       grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point  how images come to that grid (default antialias)\n"
     "  --ignore-geometry         images whose voxel axes or sizes differ are registered as they lie in memory\n"
@@ -32,9 +33,12 @@ static const char help[] =
     "  --newton N, --krylov N    iteration limits (default 50 a level, 500 a step)\n"
     "  --smooth S                Gaussian smoothing of both images in voxels (default 1)\n"
     "  --petsc 'OPTIONS'         PETSc's own options, e.g. '-tao_monitor -tao_nls_ksp_monitor'\n\n"
-    "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped image is the\n"
-    "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its iterate.\n\n"
-    "exit codes: 0 fine, 2 usage or bad images, 6 not converged (the best iterate is written), 8 a device failed or the disk is full,\n"
+    "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped "
+    "image is the\n"
+    "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its "
+    "iterate.\n\n"
+    "exit codes: 0 fine, 2 usage or bad images, 6 not converged (the best iterate is written), 8 a device failed or "
+    "the disk is full,\n"
     "  130 interrupted (the iterate is written)\n";
 
 typedef struct {
@@ -46,8 +50,9 @@ typedef struct {
 
 static int number_option(int argc, char **argv, int *i, request *r, int *taken) {
   rb_claire_options *o = &r->claire;
-  const rb_number_option options[] = {{"--beta", &o->beta, NULL, 0},       {"--beta-div", &o->beta_div, NULL, 0}, {"--tolerance", &o->tolerance, NULL, 0},
-                                      {"--smooth", &o->sigma, NULL, 1},    {"--steps", NULL, &o->steps, 0},       {"--newton", NULL, &o->most_newton, 0},
+  const rb_number_option options[] = {{"--beta", &o->beta, NULL, 0},           {"--beta-div", &o->beta_div, NULL, 0},
+                                      {"--tolerance", &o->tolerance, NULL, 0}, {"--smooth", &o->sigma, NULL, 1},
+                                      {"--steps", NULL, &o->steps, 0},         {"--newton", NULL, &o->most_newton, 0},
                                       {"--krylov", NULL, &o->most_krylov, 0}};
   return rb_number_options(argc, argv, i, options, sizeof options / sizeof *options, taken);
 }
@@ -63,7 +68,8 @@ static int parse(int argc, char **argv, request *r) {
       if (!*value) return rb_usage("register", "--petsc needs a value");
       r->claire.petsc = value;
     } else if ((value = rb_option(argc, argv, &i, "--regularisation"))) {
-      if (rb_regularisation_parse(value, &r->claire.regularisation) != RB_OK) return rb_usage("register", "%s", rb_message());
+      if (rb_regularisation_parse(value, &r->claire.regularisation) != RB_OK)
+        return rb_usage("register", "%s", rb_message());
     } else if (strcmp(argv[i], "--incompressible") == 0) {
       r->claire.incompressible = 1;
     } else if (strcmp(argv[i], "--no-continuation") == 0) {
@@ -80,9 +86,10 @@ static int parse(int argc, char **argv, request *r) {
 static void print_row(void *context, const rb_claire_iteration *t) {
   (void)context;
   if (t->level == 0 && t->iteration == 0)
-    fprintf(stderr, "%8s %5s %8s %12s %12s %12s %7s %8s %9s\n", "beta", "step", "products", "objective", "mismatch", "gradient", "length", "forcing", "seconds");
-  fprintf(stderr, "%8.1e %5d %8d %12.5e %12.5e %12.5e %7.3g %8.3f %9.2f\n", t->beta, t->iteration, t->matvecs, t->objective, t->mismatch, t->gradient,
-          t->step, t->forcing, t->seconds);
+    fprintf(stderr, "%8s %5s %8s %12s %12s %12s %7s %8s %9s\n", "beta", "step", "products", "objective", "mismatch",
+            "gradient", "length", "forcing", "seconds");
+  fprintf(stderr, "%8.1e %5d %8d %12.5e %12.5e %12.5e %7.3g %8.3f %9.2f\n", t->beta, t->iteration, t->matvecs,
+          t->objective, t->mismatch, t->gradient, t->step, t->forcing, t->seconds);
 }
 
 static rb_status fits(const rb_variant *v, const request *r, rb_grid grid, size_t *need) {
@@ -94,7 +101,8 @@ done:
   return st;
 }
 
-static rb_status write_images(const request *r, const rb_pair *pair, rb_claire *c, rb_claire_determinant *det, rb_overlaps *overlaps) {
+static rb_status write_images(const request *r, const rb_pair *pair, rb_claire *c, rb_claire_determinant *det,
+                              rb_overlaps *overlaps) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(pair->grid);
   float *f = malloc(3 * (size_t)n * sizeof *f);
@@ -116,22 +124,27 @@ done:
   return st;
 }
 
-static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_claire_result *s, rb_claire_determinant det,
-                               const rb_overlaps *o, rb_register_costs k) {
+static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_claire_result *s,
+                               rb_claire_determinant det, const rb_overlaps *o, rb_register_costs k) {
   rb_status st = RB_OK;
   json_t *j = rb_register_metrics("regbench register claire", v, pair, k);
   json_object_set_new(j, "end", json_string(rb_claire_end_name(s->end)));
-  json_object_set_new(j, "parameters", json_pack("{s:f,s:f,s:i,s:b,s:i,s:f,s:f,s:b}", "beta", r->claire.beta, "beta_div", r->claire.beta_div, "regularisation",
-                                                 (int)r->claire.regularisation, "incompressible", r->claire.incompressible, "time_steps", r->claire.steps,
-                                                 "tolerance", r->claire.tolerance, "smoothing_voxels", r->claire.sigma, "continuation", r->claire.continuation));
+  json_object_set_new(
+      j, "parameters",
+      json_pack("{s:f,s:f,s:i,s:b,s:i,s:f,s:f,s:b}", "beta", r->claire.beta, "beta_div", r->claire.beta_div,
+                "regularisation", (int)r->claire.regularisation, "incompressible", r->claire.incompressible,
+                "time_steps", r->claire.steps, "tolerance", r->claire.tolerance, "smoothing_voxels", r->claire.sigma,
+                "continuation", r->claire.continuation));
   json_object_set_new(j, "mismatch", rb_json_number(s->mismatch));
   json_object_set_new(j, "relative_gradient", rb_json_number(s->gradient));
   json_object_set_new(j, "newton_steps", json_integer(s->newton));
   json_object_set_new(j, "hessian_products", json_integer(s->matvecs));
-  json_object_set_new(j, "det_F", json_pack("{s:f,s:f,s:f}", "min", det.least, "mean", det.mean, "max", det.greatest));
+  json_object_set_new(j, "det_F",
+                      json_pack("{s:f,s:f,s:f}", "min", det.least, "mean", det.mean, "max", det.greatest));
   if (o->has_labels)
-    json_object_set_new(j, "dice", json_pack("{s:o,s:o,s:o}", "before", rb_overlap_json(&o->before), "after", rb_overlap_json(&o->after), "after_smoothed",
-                                             rb_overlap_json(&o->after_smoothed)));
+    json_object_set_new(j, "dice",
+                        json_pack("{s:o,s:o,s:o}", "before", rb_overlap_json(&o->before), "after",
+                                  rb_overlap_json(&o->after), "after_smoothed", rb_overlap_json(&o->after_smoothed)));
   json_object_set_new(j, "iterations", rb_iterations_json(s));
   json_object_set_new(j, "kernel_classes", rb_profile_json(&s->profile));
   RB_TRY(rb_write_metrics(&r->common, j));
@@ -152,7 +165,8 @@ static rb_status run(request *r, rb_claire_result *result) {
   const double start = rb_seconds_now();
   double joules;
   RB_TRY(rb_image_variant(&r->common, &rb_claire_family, "fused-fd8-linear", "cpu-fd8-linear", &v));
-  if (r->common.grid.n[0]) RB_TRY(fits(v, r, r->common.grid, &k.predicted)); /* before anything of that size is made */
+  if (r->common.grid.n[0])
+    RB_TRY(fits(v, r, r->common.grid, &k.predicted)); /* before anything of that size is made */
   RB_TRY(rb_image_open(&r->common, &pair));
   RB_TRY(fits(v, r, pair.grid, &k.predicted));
   RB_TRY(rb_backend_get(v->backend, &b));
@@ -167,9 +181,11 @@ static rb_status run(request *r, rb_claire_result *result) {
   k.peak_with_results = rb_memory_peak(b->kind);
   k.solver = result->seconds, k.total = rb_seconds_now() - start;
   RB_TRY(write_metrics(r, &pair, v, result, det, &overlaps, k));
-  printf("%s: mismatch %.4g, gradient %.3g, det F %.3g to %.3g", v->name, result->mismatch, result->gradient, det.least, det.greatest);
+  printf("%s: mismatch %.4g, gradient %.3g, det F %.3g to %.3g", v->name, result->mismatch, result->gradient,
+         det.least, det.greatest);
   if (overlaps.has_labels) printf(", Dice %.4f -> %.4f", overlaps.before.all, overlaps.after.all);
-  printf(", %d Newton steps, %d products, %.3g s (%.3g s with files): %s\n", result->newton, result->matvecs, k.solver, k.total, r->common.out);
+  printf(", %d Newton steps, %d products, %.3g s (%.3g s with files): %s\n", result->newton, result->matvecs,
+         k.solver, k.total, r->common.out);
 done:
   rb_claire_destroy(c);
   rb_pair_free(&pair);
@@ -178,7 +194,8 @@ done:
 
 int rb_cmd_register_claire(int argc, char **argv) {
   request r = {.claire = rb_claire_defaults()};
-  if (argc < 1 || rb_wants_help(argc, argv, help)) return argc < 1 ? rb_usage("register", "--template and --reference are needed") : RB_EXIT_OK;
+  if (argc < 1 || rb_wants_help(argc, argv, help))
+    return argc < 1 ? rb_usage("register", "--template and --reference are needed") : RB_EXIT_OK;
   r.claire.interrupted = &rb_interrupted;
   int code = parse(argc, argv, &r);
   if (code) return code;

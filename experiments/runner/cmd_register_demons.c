@@ -26,14 +26,20 @@ static const char help[] =
     "  --sigma-diffusion S       smoothing of the velocity in voxels (default 2; 0: none)\n"
     "  --sigma-i S, --sigma-x S  noise of intensities and of correspondences (default 1, 1)\n"
     "  --update NAME             sum, bch, compose: how an update joins the velocity (default sum)\n"
-    "  --levels N                of resolution, each half of the next (default 1); between levels the velocity is resampled on the host\n"
+    "  --levels N                of resolution, each half of the next (default 1); between levels the velocity is "
+    "resampled on the host\n"
     "  --padding P               grid's size over the images', along every axis (default 1.2)\n"
     "  --iterations N            a level, at most (default 75)\n"
-    "  --stop F                  end when five iterations lower the energy by no more than F of its first value (default 0.004; 0: never)\n\n"
-    "A voxel where either image is 0 counts as background and exerts no force, as in the authors' program: masks and label maps do not move.\n"
-    "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped image is the\n"
-    "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its iterate.\n\n"
-    "exit codes: 0 fine, 2 usage or bad images, 6 iterations used up or nothing moved (the last iterate is written), 8 a device failed or the disk is full,\n"
+    "  --stop F                  end when five iterations lower the energy by no more than F of its first value "
+    "(default 0.004; 0: never)\n\n"
+    "A voxel where either image is 0 counts as background and exerts no force, as in the authors' program: masks and "
+    "label maps do not move.\n"
+    "DIR receives warped.nii.gz, velocity.nii.gz and displacement.nii.gz (mm along the file's x, y, z; the warped "
+    "image is the\n"
+    "template at x + displacement(x)), detF.nii.gz, labels.nii.gz and metrics.json. An interrupted solve leaves its "
+    "iterate.\n\n"
+    "exit codes: 0 fine, 2 usage or bad images, 6 iterations used up or nothing moved (the last iterate is written), "
+    "8 a device failed or the disk is full,\n"
     "  130 interrupted (the iterate is written)\n";
 
 typedef struct {
@@ -46,9 +52,11 @@ typedef struct {
 
 static int number_option(int argc, char **argv, int *i, request *r, int *taken) {
   rb_demons_options *o = &r->demons;
-  const rb_number_option options[] = {{"--sigma-fluid", &o->sigma_fluid, NULL, 1}, {"--sigma-diffusion", &o->sigma_diffusion, NULL, 1}, {"--sigma-i", &o->sigma_i, NULL, 0},
-                                      {"--sigma-x", &o->sigma_x, NULL, 0},         {"--padding", &o->padding, NULL, 0},                 {"--stop", &o->stop, NULL, 1},
-                                      {"--iterations", NULL, &o->iterations, 0},   {"--levels", NULL, &r->levels, 0}};
+  const rb_number_option options[] = {
+      {"--sigma-fluid", &o->sigma_fluid, NULL, 1}, {"--sigma-diffusion", &o->sigma_diffusion, NULL, 1},
+      {"--sigma-i", &o->sigma_i, NULL, 0},         {"--sigma-x", &o->sigma_x, NULL, 0},
+      {"--padding", &o->padding, NULL, 0},         {"--stop", &o->stop, NULL, 1},
+      {"--iterations", NULL, &o->iterations, 0},   {"--levels", NULL, &r->levels, 0}};
   return rb_number_options(argc, argv, i, options, sizeof options / sizeof *options, taken);
 }
 
@@ -59,7 +67,8 @@ static int parse(int argc, char **argv, request *r) {
     if (!code && !taken) code = number_option(argc, argv, &i, r, &taken);
     if (code) return code;
     if (taken) continue;
-    if (!(value = rb_option(argc, argv, &i, "--update"))) return rb_usage("register", "unknown argument '%s'", argv[i]);
+    if (!(value = rb_option(argc, argv, &i, "--update")))
+      return rb_usage("register", "unknown argument '%s'", argv[i]);
     if (rb_demons_update_parse(value, &r->demons.update) != RB_OK) return rb_usage("register", "%s", rb_message());
   }
   return rb_image_request_check(&r->common);
@@ -119,7 +128,9 @@ static rb_status write_images(const request *r, const rb_pair *pair, rb_demons *
   for (int64_t i = 0; i < 3 * n; i++) q->longest = fmax(q->longest, fabs((double)out[i]));
   RB_TRY(rb_write_result(&r->common, pair, "displacement.nii.gz", out, 1));
   RB_TRY(rb_demons_determinant(d, out));
-  for (int64_t i = 0; i < n; i++) sum += (double)out[i], q->det_min = fmin(q->det_min, (double)out[i]), q->det_max = fmax(q->det_max, (double)out[i]); /* the mean shows a NaN */
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)out[i], q->det_min = fmin(q->det_min, (double)out[i]),
+                           q->det_max = fmax(q->det_max, (double)out[i]); /* the mean shows a NaN */
   q->det_mean = sum / (double)n;
   RB_TRY(rb_write_result(&r->common, pair, "detF.nii.gz", out, 0));
   if (!pair->labels[RB_TEMPLATE] || !pair->labels[RB_REFERENCE]) goto done;
@@ -133,23 +144,34 @@ done:
   return st;
 }
 
-/* No voxel of both images is above 0, or all that are agree already: the energy cannot fall, which the solver takes for an end. */
+/* No voxel of both images is above 0, or all that are agree already: the energy cannot fall, which the solver takes
+ * for an end. */
 static int stands_still(const quality *q) { return q->longest == 0 && q->mismatch > 0; }
-static int climbed(const rb_demons_result *s, const quality *q) { return s->end != RB_DEMONS_INTERRUPTED && q->mismatch > 1; }
+static int climbed(const rb_demons_result *s, const quality *q) {
+  return s->end != RB_DEMONS_INTERRUPTED && q->mismatch > 1;
+}
 static const char *end_name(const rb_demons_result *s, const quality *q) {
   return stands_still(q) ? "nothing moved" : climbed(s, q) ? "the difference grew" : rb_demons_end_name(s->end);
 }
 
-static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_demons_result *s, const quality *q, rb_register_costs k) {
+static rb_status write_metrics(const request *r, const rb_pair *pair, const rb_variant *v, const rb_demons_result *s,
+                               const quality *q, rb_register_costs k) {
   rb_status st = RB_OK;
   const rb_demons_options *o = &r->demons;
   json_t *j = rb_register_metrics("regbench register demons", v, pair, k), *rows = json_array();
   json_object_set_new(j, "end", json_string(end_name(s, q)));
-  json_object_set_new(j, "parameters", json_pack("{s:f,s:f,s:f,s:f,s:s,s:i,s:f,s:i,s:f}", "sigma_fluid", o->sigma_fluid, "sigma_diffusion", o->sigma_diffusion, "sigma_i", o->sigma_i, "sigma_x",
-                                                 o->sigma_x, "update", rb_demons_update_name(o->update), "levels", r->levels, "padding", o->padding, "iterations", o->iterations, "stop", o->stop));
+  json_object_set_new(j, "parameters",
+                      json_pack("{s:f,s:f,s:f,s:f,s:s,s:i,s:f,s:i,s:f}", "sigma_fluid", o->sigma_fluid,
+                                "sigma_diffusion", o->sigma_diffusion, "sigma_i", o->sigma_i, "sigma_x", o->sigma_x,
+                                "update", rb_demons_update_name(o->update), "levels", r->levels, "padding",
+                                o->padding, "iterations", o->iterations, "stop", o->stop));
   json_object_set_new(j, "mismatch", rb_json_number(q->mismatch));
-  json_object_set_new(j, "det_F", json_pack("{s:f,s:f,s:f}", "min", q->det_min, "mean", q->det_mean, "max", q->det_max));
-  if (q->overlaps.has_labels) json_object_set_new(j, "dice", json_pack("{s:o,s:o}", "before", rb_overlap_json(&q->overlaps.before), "after", rb_overlap_json(&q->overlaps.after)));
+  json_object_set_new(j, "det_F",
+                      json_pack("{s:f,s:f,s:f}", "min", q->det_min, "mean", q->det_mean, "max", q->det_max));
+  if (q->overlaps.has_labels)
+    json_object_set_new(j, "dice",
+                        json_pack("{s:o,s:o}", "before", rb_overlap_json(&q->overlaps.before), "after",
+                                  rb_overlap_json(&q->overlaps.after)));
   json_object_set_new(j, "setup_seconds", json_real(s->setup_seconds));
   for (int i = 0; i < s->iterations; i++) json_array_append_new(rows, json_real(s->energy[i]));
   json_object_set_new(j, "mean_squared_difference", rows);
@@ -168,16 +190,19 @@ static rb_status run(request *r, rb_demons_result *result, quality *q) {
   rb_register_costs k = {0};
   const double start = rb_seconds_now();
   RB_TRY(rb_image_variant(&r->common, &rb_demons_family, "gpu-fused", "cpu", &v));
-  if (r->common.grid.n[0]) RB_TRY(fits(v, &r->demons, r->common.grid, &k.predicted)); /* before anything of that size is made */
+  if (r->common.grid.n[0])
+    RB_TRY(fits(v, &r->demons, r->common.grid, &k.predicted)); /* before anything of that size is made */
   RB_TRY(rb_image_open(&r->common, &pair));
   RB_TRY(have_contrast(&pair));
   RB_TRY(fits(v, &r->demons, pair.grid, &k.predicted));
   RB_TRY(rb_backend_get(v->backend, &b));
   rb_memory_reset_peak(b->kind);
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
-  RB_TRY(rb_demons_solve_levels(v, &r->demons, r->levels, pair.grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], print_row, NULL, result, &d));
+  RB_TRY(rb_demons_solve_levels(v, &r->demons, r->levels, pair.grid, pair.image[RB_TEMPLATE],
+                                pair.image[RB_REFERENCE], print_row, NULL, result, &d));
   k.solver = result->seconds;
-  k.energy = v->backend == RB_CUDA && k.solver >= 0.5 ? rb_nvml_energy() - joules : NAN; /* the counter ticks slowly */
+  k.energy =
+      v->backend == RB_CUDA && k.solver >= 0.5 ? rb_nvml_energy() - joules : NAN; /* the counter ticks slowly */
   k.peak = rb_memory_peak(b->kind);
   RB_TRY(write_images(r, &pair, d, q));
   k.peak_with_results = rb_memory_peak(b->kind);
@@ -195,15 +220,22 @@ done:
 /* The end of a solve as an exit code, told on stderr where it is not what was asked for. */
 static int exit_code_of_end(const request *r, const rb_demons_result *result, const quality *q) {
   if (stands_still(q)) {
-    fprintf(stderr, "regbench register: nothing moved: no voxel where both images are above 0 and differ exerts a force; see --help\n");
+    fprintf(stderr,
+            "regbench register: nothing moved: no voxel where both images are above 0 and differ exerts a force; see "
+            "--help\n");
     return RB_EXIT_NOT_CONVERGED;
   }
   if (climbed(result, q)) {
-    fprintf(stderr, "regbench register: the difference of the images grew to %.3g times its start: not converged; take a smaller step (--sigma-x) or more smoothing; the last iterate is in %s\n", q->mismatch, r->common.out);
+    fprintf(stderr,
+            "regbench register: the difference of the images grew to %.3g times its start: not converged; take a "
+            "smaller step (--sigma-x) or more smoothing; the last iterate is in %s\n",
+            q->mismatch, r->common.out);
     return RB_EXIT_NOT_CONVERGED;
   }
-  if (result->end == RB_DEMONS_CONVERGED || (result->end == RB_DEMONS_ITERATIONS && r->demons.stop == 0)) return RB_EXIT_OK; /* all that was asked for */
-  fprintf(stderr, "regbench register: %s; the last iterate is in %s\n", rb_demons_end_name(result->end), r->common.out);
+  if (result->end == RB_DEMONS_CONVERGED || (result->end == RB_DEMONS_ITERATIONS && r->demons.stop == 0))
+    return RB_EXIT_OK; /* all that was asked for */
+  fprintf(stderr, "regbench register: %s; the last iterate is in %s\n", rb_demons_end_name(result->end),
+          r->common.out);
   return result->end == RB_DEMONS_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }
 

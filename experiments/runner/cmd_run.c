@@ -13,7 +13,8 @@ static const char run_help[] =
     "  --backend cpu|cuda|all         which variants (default all; absent ones are recorded as skipped)\n"
     "  --where AXIS=VALUE[,...]       only these cases; an axis twice means either value; 'method' is an axis\n"
     "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
-    "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside as\n"
+    "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside "
+    "as\n"
     "                                 PRESET.journal.before); cases of another build or host are measured again\n\n"
     "A record that holds more than the new one is set aside as PRESET.json.before (.before.2 ...).\n\n"
     "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
@@ -39,7 +40,10 @@ int rb_cmd_run(int argc, char **argv) {
     if ((value = rb_option(argc, argv, &i, "--preset"))) {
       if (rb_preset_parse(value, &o.preset) != RB_OK) return rb_usage("run", "%s", rb_message());
     } else if ((value = rb_option(argc, argv, &i, "--backend"))) {
-      o.backend = strcmp(value, "cpu") == 0 ? RB_CPU : strcmp(value, "cuda") == 0 ? RB_CUDA : strcmp(value, "all") == 0 ? -1 : -2;
+      o.backend = strcmp(value, "cpu") == 0    ? RB_CPU
+                  : strcmp(value, "cuda") == 0 ? RB_CUDA
+                  : strcmp(value, "all") == 0  ? -1
+                                               : -2;
       if (o.backend == -2) return rb_usage("run", "unknown backend '%s': cpu, cuda, all", value);
     } else if ((value = rb_option(argc, argv, &i, "--where"))) {
       int code = parse_where((char *)value, &o);

@@ -16,8 +16,10 @@ typedef struct {
 
 /* Count one run of a set-up case. *state is torn down (and set to NULL) when a child process needs its memory.
  * RB_EUNSUPPORTED with both reasons where neither way works. */
-rb_status rb_counters_measure(const rb_case *c, const rb_workload *w, void **state, const char *descriptor_path, rb_preset preset, rb_counters *out);
+rb_status rb_counters_measure(const rb_case *c, const rb_workload *w, void **state, const char *descriptor_path,
+                              rb_preset preset, rb_counters *out);
 
 /* Add object `counters` (values, or why there are none) and the analytic and counted metrics to a case's JSON. */
-void rb_counters_add(json_t *j, const rb_case *c, const rb_outcome *o, const rb_workload *w, void **state, const char *descriptor_path, rb_preset preset);
+void rb_counters_add(json_t *j, const rb_case *c, const rb_outcome *o, const rb_workload *w, void **state,
+                     const char *descriptor_path, rb_preset preset);
 #endif

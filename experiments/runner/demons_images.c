@@ -38,12 +38,16 @@ static struct {
   float *v; /* [3][n], kept for the life of the process */
 } kept;
 
-static rb_grid grid_of(const char *name) { return strcmp(name, "phantom") == 0 ? rb_grid_make(52, 61, 52) : rb_grid_make(104, 122, 104); }
+static rb_grid grid_of(const char *name) {
+  return strcmp(name, "phantom") == 0 ? rb_grid_make(52, 61, 52) : rb_grid_make(104, 122, 104);
+}
 size_t rb_demons_velocity_bytes(const char *name) {
   const rb_demons_options o = rb_demons_defaults();
   const rb_variant *variant;
   size_t bytes = 0;
-  if (rb_variant_find(&rb_demons_family, "cpu", &variant) != RB_OK || rb_demons_predict(variant, &o, grid_of(name), &bytes) != RB_OK) rb_clear();
+  if (rb_variant_find(&rb_demons_family, "cpu", &variant) != RB_OK ||
+      rb_demons_predict(variant, &o, grid_of(name), &bytes) != RB_OK)
+    rb_clear();
   return bytes;
 }
 
@@ -89,7 +93,8 @@ rb_status rb_demons_velocity_field(const char *name, rb_grid grid, float *v) {
     double x[3];
     for (int a = 0; a < 3; a++) x[a] = place(at[a], grid.n[a], kept.grid.n[a]);
     for (int c = 0; c < 3; c++)
-      v[c * n + i] = (float)(rb_linear_at(kept.grid, kept.v + c * rb_grid_points(kept.grid), x) * (double)grid.n[c] / (double)kept.grid.n[c]);
+      v[c * n + i] = (float)(rb_linear_at(kept.grid, kept.v + c * rb_grid_points(kept.grid), x) * (double)grid.n[c] /
+                             (double)kept.grid.n[c]);
   }
 done:
   return st;

@@ -19,15 +19,20 @@
 static const cyaml_schema_value_t string_value = {CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, 4096)};
 
 #define TEXT(key, type, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, 8192)
-#define TEXT_OPT(key, type, member) CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, 8192)
+#define TEXT_OPT(key, type, member) \
+  CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 1, 8192)
 #define STRINGS_OPT(key, type, member) \
   CYAML_FIELD_SEQUENCE(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, &string_value, 1, 256)
 
 static const cyaml_schema_field_t method_fields[] = {
-    TEXT("label", rb_method, label),          TEXT("kind", rb_method, kind),       TEXT("variant", rb_method, variant),
-    TEXT_OPT("basis", rb_method, basis),      TEXT_OPT("scheme", rb_method, scheme),
+    TEXT("label", rb_method, label),
+    TEXT("kind", rb_method, kind),
+    TEXT("variant", rb_method, variant),
+    TEXT_OPT("basis", rb_method, basis),
+    TEXT_OPT("scheme", rb_method, scheme),
     TEXT_OPT("published_as", rb_method, published_as),
-    CYAML_FIELD_UINT_PTR("largest", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_method, largest), CYAML_FIELD_END};
+    CYAML_FIELD_UINT_PTR("largest", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_method, largest),
+    CYAML_FIELD_END};
 static const cyaml_schema_value_t method_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_method, method_fields)};
 
 static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), STRINGS_OPT("quick", rb_axis, quick),
@@ -36,13 +41,15 @@ static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), 
 static const cyaml_schema_value_t axis_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_axis, axis_fields)};
 
 static const cyaml_strval_t class_names[] = {{"numeric", RB_NUMERIC}, {"hardware", RB_HARDWARE}, {"info", RB_INFO}};
-static const cyaml_strval_t origin_names[] = {{"paper", RB_ORIGIN_PAPER}, {"input", RB_ORIGIN_INPUT}, {"program", RB_ORIGIN_PROGRAM}};
+static const cyaml_strval_t origin_names[] = {
+    {"paper", RB_ORIGIN_PAPER}, {"input", RB_ORIGIN_INPUT}, {"program", RB_ORIGIN_PROGRAM}};
 static const cyaml_schema_field_t column_fields[] = {
     TEXT("name", rb_column, name),
     TEXT("metric", rb_column, metric),
     TEXT("title", rb_column, title),
     CYAML_FIELD_ENUM("class", CYAML_FLAG_STRICT, rb_column, class, class_names, CYAML_ARRAY_LEN(class_names)),
-    CYAML_FIELD_ENUM("origin", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, rb_column, origin, origin_names, CYAML_ARRAY_LEN(origin_names)),
+    CYAML_FIELD_ENUM("origin", CYAML_FLAG_STRICT | CYAML_FLAG_OPTIONAL, rb_column, origin, origin_names,
+                     CYAML_ARRAY_LEN(origin_names)),
     CYAML_FIELD_FLOAT_PTR("tolerance", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, tolerance),
     CYAML_FIELD_FLOAT_PTR("absolute", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_column, absolute),
     TEXT_OPT("reason", rb_column, reason),
@@ -63,25 +70,27 @@ static const cyaml_schema_field_t claim_fields[] = {TEXT("id", rb_claim, id),
                                                     CYAML_FIELD_END};
 static const cyaml_schema_value_t claim_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_claim, claim_fields)};
 
-static const cyaml_schema_field_t plot_fields[] = {TEXT("file", rb_plot, file),
-                                                   TEXT("kind", rb_plot, kind),
-                                                   TEXT("title", rb_plot, title),
-                                                   TEXT_OPT("x", rb_plot, x),
-                                                   TEXT_OPT("y", rb_plot, y),
-                                                   TEXT_OPT("x_label", rb_plot, x_label),
-                                                   TEXT_OPT("y_label", rb_plot, y_label),
-                                                   TEXT_OPT("panel", rb_plot, panel),
-                                                   TEXT_OPT("relative_to", rb_plot, relative_to),
-                                                   STRINGS_OPT("parts", rb_plot, parts),
-                                                   STRINGS_OPT("methods", rb_plot, methods),
-                                                   TEXT_OPT("published", rb_plot, published),
-                                                   CYAML_FIELD_UINT_PTR("slope", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_plot, slope),
-                                                   CYAML_FIELD_BOOL("log_x", CYAML_FLAG_OPTIONAL, rb_plot, log_x),
-                                                   CYAML_FIELD_BOOL("log_y", CYAML_FLAG_OPTIONAL, rb_plot, log_y),
-                                                   CYAML_FIELD_END};
+static const cyaml_schema_field_t plot_fields[] = {
+    TEXT("file", rb_plot, file),
+    TEXT("kind", rb_plot, kind),
+    TEXT("title", rb_plot, title),
+    TEXT_OPT("x", rb_plot, x),
+    TEXT_OPT("y", rb_plot, y),
+    TEXT_OPT("x_label", rb_plot, x_label),
+    TEXT_OPT("y_label", rb_plot, y_label),
+    TEXT_OPT("panel", rb_plot, panel),
+    TEXT_OPT("relative_to", rb_plot, relative_to),
+    STRINGS_OPT("parts", rb_plot, parts),
+    STRINGS_OPT("methods", rb_plot, methods),
+    TEXT_OPT("published", rb_plot, published),
+    CYAML_FIELD_UINT_PTR("slope", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_plot, slope),
+    CYAML_FIELD_BOOL("log_x", CYAML_FLAG_OPTIONAL, rb_plot, log_x),
+    CYAML_FIELD_BOOL("log_y", CYAML_FLAG_OPTIONAL, rb_plot, log_y),
+    CYAML_FIELD_END};
 static const cyaml_schema_value_t plot_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_plot, plot_fields)};
 
-#define LIST(key, member, schema, least) CYAML_FIELD_SEQUENCE(key, CYAML_FLAG_POINTER, rb_descriptor, member, &schema, least, 512)
+#define LIST(key, member, schema, least) \
+  CYAML_FIELD_SEQUENCE(key, CYAML_FLAG_POINTER, rb_descriptor, member, &schema, least, 512)
 #define LIST_OPT(key, member, schema) \
   CYAML_FIELD_SEQUENCE(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_descriptor, member, &schema, 0, 512)
 static const cyaml_schema_field_t descriptor_fields[] = {
@@ -119,32 +128,43 @@ static void keep_log(cyaml_log_t level, void *context, const char *format, va_li
     if (*s == '\n') *s = ' ';
 }
 
-/* What libcyaml logged, as one line: "Load: CAUSE Load: Backtrace: in mapping field 'KEY' (line: N, column: M) ..." */
+/* What libcyaml logged, as one line: "Load: CAUSE Load: Backtrace: in mapping field 'KEY' (line: N, column: M) ..."
+ */
 static rb_status malformed(const char *origin, const char *log) {
   static const char head[] = "Load: ", field[] = "mapping field '", place[] = "(line: ";
-  const char *cause = strncmp(log, head, strlen(head)) == 0 ? log + strlen(head) : log, *end = strstr(cause, " Load:");
+  const char *cause = strncmp(log, head, strlen(head)) == 0 ? log + strlen(head) : log,
+             *end = strstr(cause, " Load:");
   const char *key = strstr(cause, field), *line = strstr(cause, place);
-  const int length = end ? (int)(end - cause) : (int)strlen(cause), missing = strncmp(cause, "Missing", 7) == 0; /* its place is the mapping's last key */
+  const int length = end ? (int)(end - cause) : (int)strlen(cause),
+            missing = strncmp(cause, "Missing", 7) == 0; /* its place is the mapping's last key */
   if (!key || !line) return RB_FAIL(RB_EFORMAT, "%s: %.*s", origin, length, cause);
   key += strlen(field);
-  if (missing) return RB_FAIL(RB_EFORMAT, "%s: %.*s (in the mapping that has '%.*s' at line %d)", origin, length, cause, (int)strcspn(key, "'"), key, atoi(line + strlen(place)));
-  return RB_FAIL(RB_EFORMAT, "%s:%d: key '%.*s': %.*s%s", origin, atoi(line + strlen(place)), (int)strcspn(key, "'"), key, length, cause,
-                 !strstr(cause, "ENUM") ? "" : strncmp(key, "origin", 6) == 0 ? "; one of paper, input, program" : "; one of numeric, hardware, info");
+  if (missing)
+    return RB_FAIL(RB_EFORMAT, "%s: %.*s (in the mapping that has '%.*s' at line %d)", origin, length, cause,
+                   (int)strcspn(key, "'"), key, atoi(line + strlen(place)));
+  return RB_FAIL(RB_EFORMAT, "%s:%d: key '%.*s': %.*s%s", origin, atoi(line + strlen(place)), (int)strcspn(key, "'"),
+                 key, length, cause,
+                 !strstr(cause, "ENUM")           ? ""
+                 : strncmp(key, "origin", 6) == 0 ? "; one of paper, input, program"
+                                                  : "; one of numeric, hardware, info");
 }
 
 /* Every key of the schema. libcyaml rejects a key in the wrong place too, but counts lines from the mapping's start
  * and offers no nearest name. */
 static rb_status known_key(const char *key, const char *origin, size_t line) {
-  static const char *const known[] = {"schema", "paper",  "name",   "title",   "source", "note",   "cache",    "counters", "methods",
-                                      "axes",   "columns", "published", "claims", "plots", "label", "kind",   "variant",  "basis",
-                                      "scheme", "quick",  "standard", "metric", "class",  "tolerance", "reason", "id",     "text",
-                                      "left",   "right",  "relation", "factor", "axis",   "values", "where", "file",   "x",        "y",
-                                      "x_label", "y_label", "published_as", "panel", "log_x",  "log_y", "largest", "absolute", "parts", "relative_to", "slope", "origin"};
+  static const char *const known[] = {
+      "schema", "paper",       "name",      "title",        "source", "note",      "cache",  "counters", "methods",
+      "axes",   "columns",     "published", "claims",       "plots",  "label",     "kind",   "variant",  "basis",
+      "scheme", "quick",       "standard",  "metric",       "class",  "tolerance", "reason", "id",       "text",
+      "left",   "right",       "relation",  "factor",       "axis",   "values",    "where",  "file",     "x",
+      "y",      "x_label",     "y_label",   "published_as", "panel",  "log_x",     "log_y",  "largest",  "absolute",
+      "parts",  "relative_to", "slope",     "origin"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;
   const char *near = rb_nearest(key, known, count);
-  return RB_FAIL(RB_EFORMAT, "%s:%zu: unknown key '%s'%s%s%s", origin, line, key, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return RB_FAIL(RB_EFORMAT, "%s:%zu: unknown key '%s'%s%s%s", origin, line, key, near ? "; did you mean '" : "",
+                 near ? near : "", near ? "'?" : "");
 }
 
 /* libcyaml takes the last of two equal keys; a benchmark must not. */
@@ -159,7 +179,8 @@ static rb_status check_keys(const char *text, const char *origin) {
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
   while (st == RB_OK && !done_parsing) {
     if (!yaml_parser_parse(&parser, &event)) {
-      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, parser.problem_mark.line + 1, parser.problem ? parser.problem : "not YAML");
+      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, parser.problem_mark.line + 1,
+                   parser.problem ? parser.problem : "not YAML");
       break;
     }
     int is_key = mapping[depth] && expect_key[depth];
@@ -188,25 +209,35 @@ static rb_status check_keys(const char *text, const char *origin) {
           break;
         }
         if (event.data.scalar.tag) {
-          st = RB_FAIL(RB_EFORMAT, "%s:%zu: tag '%s': values are written plainly, without tags", origin, event.start_mark.line + 1, (const char *)event.data.scalar.tag);
+          st = RB_FAIL(RB_EFORMAT, "%s:%zu: tag '%s': values are written plainly, without tags", origin,
+                       event.start_mark.line + 1, (const char *)event.data.scalar.tag);
           break;
         }
         if (is_key) {
           const char *key = (const char *)event.data.scalar.value;
           for (int i = 0; i < count[depth] && st == RB_OK; i++)
             if (strcmp(keys[depth][i], key) == 0)
-              st = RB_FAIL(RB_EFORMAT, "%s:%zu: key '%s' appears twice; keep one", origin, event.start_mark.line + 1, key);
+              st = RB_FAIL(RB_EFORMAT, "%s:%zu: key '%s' appears twice; keep one", origin, event.start_mark.line + 1,
+                           key);
           if (st == RB_OK) st = known_key(key, origin, event.start_mark.line + 1);
           if (st == RB_OK && count[depth] < KEYS) keys[depth][count[depth]++] = strdup(key);
         }
         if (mapping[depth]) expect_key[depth] = !expect_key[depth];
         break;
-      case YAML_ALIAS_EVENT: st = RB_FAIL(RB_EFORMAT, "%s:%zu: alias '*%s': write the value out; descriptors have no anchors and aliases", origin, event.start_mark.line + 1, (const char *)event.data.alias.anchor); break;
-      case YAML_DOCUMENT_START_EVENT:
-        if (documents++) st = RB_FAIL(RB_EFORMAT, "%s:%zu: a second document begins; one file holds one experiment", origin, event.start_mark.line + 1);
+      case YAML_ALIAS_EVENT:
+        st = RB_FAIL(RB_EFORMAT, "%s:%zu: alias '*%s': write the value out; descriptors have no anchors and aliases",
+                     origin, event.start_mark.line + 1, (const char *)event.data.alias.anchor);
         break;
-      case YAML_STREAM_END_EVENT: done_parsing = 1; break;
-      default: break;
+      case YAML_DOCUMENT_START_EVENT:
+        if (documents++)
+          st = RB_FAIL(RB_EFORMAT, "%s:%zu: a second document begins; one file holds one experiment", origin,
+                       event.start_mark.line + 1);
+        break;
+      case YAML_STREAM_END_EVENT:
+        done_parsing = 1;
+        break;
+      default:
+        break;
     }
     yaml_event_delete(&event);
   }
@@ -215,7 +246,6 @@ static rb_status check_keys(const char *text, const char *origin) {
   yaml_parser_delete(&parser);
   return st;
 }
-
 
 void rb_sha256_text(const char *text, char out[65]) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -233,7 +263,8 @@ rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descripto
   cyaml_config_t config = {.log_fn = keep_log, .log_ctx = &log, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
   *out = NULL;
   RB_TRY(check_keys(text, origin));
-  cyaml_err_t e = cyaml_load_data((const uint8_t *)text, strlen(text), &config, &descriptor_schema, (cyaml_data_t **)&d, NULL);
+  cyaml_err_t e =
+      cyaml_load_data((const uint8_t *)text, strlen(text), &config, &descriptor_schema, (cyaml_data_t **)&d, NULL);
   if (e != CYAML_OK) {
     st = log.text[0] ? malformed(origin, log.text) : RB_FAIL(RB_EFORMAT, "%s: %s", origin, cyaml_strerror(e));
     goto done;

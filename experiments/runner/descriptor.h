@@ -12,11 +12,11 @@ typedef enum { RB_PRESET_QUICK, RB_PRESET_STANDARD, RB_PRESET_PAPER, RB_PRESETS 
 
 /* One row of a published table: what is run, under the name the paper prints. */
 typedef struct {
-  char *label;   /* "GPU-TXTSPL" */
-  char *kind;    /* workload: interp, interp-eval, prefilter, gradient, divergence, partial-x3, copy, copy-halo */
-  char *variant; /* exact name in the kind's family */
-  char *basis;   /* interp kinds: linear, lagrange, bspline, bspline15; else NULL */
-  char *scheme;  /* derivative kinds: fd2, fd8, spectral; else NULL */
+  char *label;       /* "GPU-TXTSPL" */
+  char *kind;        /* workload: interp, interp-eval, prefilter, gradient, divergence, partial-x3, copy, copy-halo */
+  char *variant;     /* exact name in the kind's family */
+  char *basis;       /* interp kinds: linear, lagrange, bspline, bspline15; else NULL */
+  char *scheme;      /* derivative kinds: fd2, fd8, spectral; else NULL */
   unsigned *largest; /* cases with more grid points along an axis, or points in a set, are not made; NULL: no limit */
   char *published_as; /* label whose printed numeric values judge this row too (same numerics), or NULL */
 } rb_method;
@@ -34,8 +34,9 @@ typedef struct {
 } rb_axis;
 
 typedef enum { RB_NUMERIC, RB_HARDWARE, RB_INFO } rb_column_class;
-/* Whose a column's published values are: the paper prints them as results of its methods; they describe the input before any method acts on it; or they were measured
- * with another program and no paper prints them. Counts keep the three apart. */
+/* Whose a column's published values are: the paper prints them as results of its methods; they describe the input
+ * before any method acts on it; or they were measured with another program and no paper prints them. Counts keep the
+ * three apart. */
 typedef enum { RB_ORIGIN_PAPER, RB_ORIGIN_INPUT, RB_ORIGIN_PROGRAM } rb_column_origin;
 
 typedef struct {
@@ -44,10 +45,10 @@ typedef struct {
   char *title;
   rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; info: never judged */
   rb_column_origin origin;
-  double *tolerance;      /* relative; NULL: one unit of the last printed digit */
-  double *absolute;       /* allowed besides, in the column's unit */
-  char *reason;           /* why that tolerance */
-  char *relative_to;      /* method: shown is its metric over this row's, a speed-up where the metric is a time; or NULL */
+  double *tolerance; /* relative; NULL: one unit of the last printed digit */
+  double *absolute;  /* allowed besides, in the column's unit */
+  char *reason;      /* why that tolerance */
+  char *relative_to; /* method: shown is its metric over this row's, a speed-up where the metric is a time; or NULL */
 } rb_column;
 
 typedef struct {
@@ -55,31 +56,32 @@ typedef struct {
   char *left, *right; /* method labels; right may be a number, or "published": what is printed for the same case */
   char *relation;     /* "<=" or ">=": left RELATION factor * right */
   double factor;
-  char *axis;         /* judged only where this axis has one of the values; NULL: everywhere */
-  char *where;        /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
+  char *axis;  /* judged only where this axis has one of the values; NULL: everywhere */
+  char *where; /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
   char **values;
   unsigned values_count;
 } rb_claim;
 
 typedef struct {
-  char *file;     /* stem of the output files */
-  char *kind;     /* lines, roofline, stacked, scatter, panels */
+  char *file; /* stem of the output files */
+  char *kind; /* lines, roofline, stacked, scatter, panels */
   char *title, *x, *y, *x_label, *y_label;
-  char *panel;    /* axis that splits into panels, or NULL */
-  char **parts;   /* metrics stacked by kind stacked */
+  char *panel;  /* axis that splits into panels, or NULL */
+  char **parts; /* metrics stacked by kind stacked */
   unsigned parts_count;
   char *relative_to; /* kind lines: y of this method over each method's own, as speed-ups are; or NULL */
-  char **methods; /* only these labels (kinds lines, stacked and scatter); none: all */
+  char **methods;    /* only these labels (kinds lines, stacked and scatter); none: all */
   unsigned methods_count;
   char *published; /* column of the published CSV drawn beside, or NULL */
-  unsigned *slope; /* kind lines, both axes logarithmic: a line y ~ x^slope through the last method's last point; or NULL */
+  unsigned *
+      slope; /* kind lines, both axes logarithmic: a line y ~ x^slope through the last method's last point; or NULL */
   int log_x, log_y;
 } rb_plot;
 
 typedef struct {
   int schema;
   char *paper, *name, *title, *source, *note;
-  char *cache; /* "warm": as a loop over one buffer; "cold": buffers rotate beyond twice the last-level cache */
+  char *cache;  /* "warm": as a loop over one buffer; "cold": buffers rotate beyond twice the last-level cache */
   int counters; /* hardware counters wanted */
   rb_method *methods;
   unsigned methods_count;
@@ -107,7 +109,8 @@ rb_status rb_preset_parse(const char *name, rb_preset *out);
 const char *rb_preset_name(rb_preset p);
 /* What the text cannot show to be wrong: RB_EFORMAT with `origin`, line and meaning. Called by _parse. */
 rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin);
-/* What a descriptor that is to be run must satisfy besides, and that of an old record need not: nothing in it would be ignored, or fail at work. RB_EFORMAT likewise. Called by _load. */
+/* What a descriptor that is to be run must satisfy besides, and that of an old record need not: nothing in it would
+ * be ignored, or fail at work. RB_EFORMAT likewise. Called by _load. */
 rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin);
 /* The values of an axis under a preset. */
 rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);

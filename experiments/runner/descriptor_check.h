@@ -18,14 +18,14 @@ static inline size_t line_of(const char *text, const char *first, const char *se
   return 1;
 }
 /* Check something of the descriptor that stands where `key` is followed by `value`. */
-#define CHECK_AT(condition, key, value, ...)                                                        \
-  do {                                                                                              \
-    if (!(condition)) {                                                                             \
-      char told[512];                                                                               \
-      snprintf(told, sizeof told, __VA_ARGS__);                                                     \
-      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, line_of(d->text, (key), (value)), told);       \
-      goto done;                                                                                    \
-    }                                                                                               \
+#define CHECK_AT(condition, key, value, ...)                                                  \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
+      char told[512];                                                                         \
+      snprintf(told, sizeof told, __VA_ARGS__);                                               \
+      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, line_of(d->text, (key), (value)), told); \
+      goto done;                                                                              \
+    }                                                                                         \
   } while (0)
 
 static inline int has_label(const rb_descriptor *d, const char *label) {

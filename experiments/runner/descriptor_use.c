@@ -17,9 +17,12 @@ static int is_plain_text(const char *s) {
 static rb_status use_of_labels(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->methods_count; i++)
-    CHECK_AT(is_plain_text(d->methods[i].label), "label:", "", "method %u: its label holds a control character or '|', which would break a table", i + 1);
+    CHECK_AT(is_plain_text(d->methods[i].label), "label:", "",
+             "method %u: its label holds a control character or '|', which would break a table", i + 1);
   for (unsigned i = 0; i < d->columns_count; i++)
-    CHECK_AT(is_plain_text(d->columns[i].title), "title:", "", "column '%s': its title holds a control character or '|', which would break a table", d->columns[i].name);
+    CHECK_AT(is_plain_text(d->columns[i].title), "title:", "",
+             "column '%s': its title holds a control character or '|', which would break a table",
+             d->columns[i].name);
 done:
   return st;
 }
@@ -28,8 +31,10 @@ static rb_status use_of_numerics(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->methods_count; i++) {
     const rb_method *m = &d->methods[i];
-    CHECK_AT(!m->basis || reads_basis(m->kind), "label:", m->label, "method '%s': kind %s reads no basis", m->label, m->kind);
-    CHECK_AT(!m->scheme || reads_scheme(m->kind), "label:", m->label, "method '%s': kind %s reads no scheme", m->label, m->kind);
+    CHECK_AT(!m->basis || reads_basis(m->kind), "label:", m->label, "method '%s': kind %s reads no basis", m->label,
+             m->kind);
+    CHECK_AT(!m->scheme || reads_scheme(m->kind), "label:", m->label, "method '%s': kind %s reads no scheme",
+             m->label, m->kind);
   }
 done:
   return st;
@@ -65,7 +70,8 @@ static rb_status use_of_values(const rb_descriptor *d, const rb_axis *a, const c
     for (int p = 0; p < RB_PRESETS && words && strcmp(a->name, "size") != 0; p++) {
       const rb_strings v = rb_axis_values(a, (rb_preset)p);
       for (unsigned i = 0; i < v.count; i++)
-        CHECK_AT(is_value(v.values[i], words, &near), a->name, v.values[i], "axis %s: '%s' is no value of kind %s: %s%s", a->name, v.values[i], d->methods[m].kind,
+        CHECK_AT(is_value(v.values[i], words, &near), a->name, v.values[i],
+                 "axis %s: '%s' is no value of kind %s: %s%s", a->name, v.values[i], d->methods[m].kind,
                  near ? "nearest is " : words, near ? near : "");
     }
   }
@@ -79,7 +85,9 @@ static rb_status no_value_twice(const rb_descriptor *d, const rb_axis *a, const 
   for (int p = 0; p < RB_PRESETS; p++) {
     const rb_strings v = rb_axis_values(a, (rb_preset)p);
     for (unsigned i = 0; i < v.count; i++)
-      for (unsigned k = 0; k < i; k++) CHECK_AT(strcmp(v.values[i], v.values[k]) != 0, a->name, v.values[i], "axis %s: '%s' appears twice at preset %s", a->name, v.values[i], rb_preset_name((rb_preset)p));
+      for (unsigned k = 0; k < i; k++)
+        CHECK_AT(strcmp(v.values[i], v.values[k]) != 0, a->name, v.values[i],
+                 "axis %s: '%s' appears twice at preset %s", a->name, v.values[i], rb_preset_name((rb_preset)p));
   }
 done:
   return st;
@@ -88,7 +96,9 @@ done:
 static rb_status use_of_axes(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->axes_count; i++) {
-    for (unsigned k = 0; k < i; k++) CHECK_AT(strcmp(d->axes[i].name, d->axes[k].name) != 0, "name:", d->axes[i].name, "two axes are named '%s'", d->axes[i].name);
+    for (unsigned k = 0; k < i; k++)
+      CHECK_AT(strcmp(d->axes[i].name, d->axes[k].name) != 0, "name:", d->axes[i].name, "two axes are named '%s'",
+               d->axes[i].name);
     RB_TRY(no_value_twice(d, &d->axes[i], origin));
     RB_TRY(use_of_values(d, &d->axes[i], origin));
   }
@@ -110,10 +120,14 @@ static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->claims_count; i++) {
     const rb_claim *c = &d->claims[i];
-    CHECK_AT(isfinite(c->factor) && c->factor != 0, "id:", c->id, "claim '%s': factor %g; a finite number other than 0", c->id, c->factor);
-    CHECK_AT(has_label(d, c->right) || strcmp(c->right, "published") == 0 || isfinite(strtod(c->right, NULL)), "id:", c->id, "claim '%s': right '%s' is neither a finite number nor a method", c->id, c->right);
+    CHECK_AT(isfinite(c->factor) && c->factor != 0, "id:", c->id,
+             "claim '%s': factor %g; a finite number other than 0", c->id, c->factor);
+    CHECK_AT(has_label(d, c->right) || strcmp(c->right, "published") == 0 || isfinite(strtod(c->right, NULL)),
+             "id:", c->id, "claim '%s': right '%s' is neither a finite number nor a method", c->id, c->right);
     CHECK_AT(!c->axis == !c->values_count, "id:", c->id, "claim '%s': axis and values belong together", c->id);
-    for (unsigned k = 0; k < c->values_count; k++) CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id, c->axis, c->values[k]);
+    for (unsigned k = 0; k < c->values_count; k++)
+      CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id,
+               c->axis, c->values[k]);
     for (const char *s = c->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
       char axis[64], value[96];
       const int n = (int)strcspn(s, "=");
@@ -130,17 +144,24 @@ static rb_status use_of_columns_and_plots(const rb_descriptor *d, const char *or
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->columns_count; i++) {
     const rb_column *c = &d->columns[i];
-    CHECK_AT((!c->tolerance && !c->absolute) || c->reason, "name:", c->name, "column '%s': a tolerance needs a reason", c->name);
-    CHECK_AT(!c->tolerance || (isfinite(*c->tolerance) && *c->tolerance >= 0), "name:", c->name, "column '%s': tolerance %g; a finite number from 0 on", c->name, *c->tolerance);
-    CHECK_AT(!c->absolute || (isfinite(*c->absolute) && *c->absolute >= 0), "name:", c->name, "column '%s': absolute %g; a finite number from 0 on", c->name, *c->absolute);
-    CHECK_AT((!c->tolerance && !c->absolute) || c->class == RB_NUMERIC, "name:", c->name, "column '%s': only numeric columns are judged by a tolerance", c->name);
+    CHECK_AT((!c->tolerance && !c->absolute) || c->reason, "name:", c->name,
+             "column '%s': a tolerance needs a reason", c->name);
+    CHECK_AT(!c->tolerance || (isfinite(*c->tolerance) && *c->tolerance >= 0), "name:", c->name,
+             "column '%s': tolerance %g; a finite number from 0 on", c->name, *c->tolerance);
+    CHECK_AT(!c->absolute || (isfinite(*c->absolute) && *c->absolute >= 0), "name:", c->name,
+             "column '%s': absolute %g; a finite number from 0 on", c->name, *c->absolute);
+    CHECK_AT((!c->tolerance && !c->absolute) || c->class == RB_NUMERIC, "name:", c->name,
+             "column '%s': only numeric columns are judged by a tolerance", c->name);
   }
   for (unsigned i = 0; i < d->plots_count; i++) {
     const rb_plot *p = &d->plots[i];
     int shown = 0;
-    for (unsigned k = 0; k < p->methods_count; k++) CHECK_AT(has_label(d, p->methods[k]), "file:", p->file, "plot '%s': no method '%s'", p->file, p->methods[k]);
-    for (unsigned k = 0; k < d->columns_count && p->published; k++) shown |= strcmp(d->columns[k].name, p->published) == 0;
-    CHECK_AT(!p->published || shown, "file:", p->file, "plot '%s': no column '%s' is published", p->file, p->published);
+    for (unsigned k = 0; k < p->methods_count; k++)
+      CHECK_AT(has_label(d, p->methods[k]), "file:", p->file, "plot '%s': no method '%s'", p->file, p->methods[k]);
+    for (unsigned k = 0; k < d->columns_count && p->published; k++)
+      shown |= strcmp(d->columns[k].name, p->published) == 0;
+    CHECK_AT(!p->published || shown, "file:", p->file, "plot '%s': no column '%s' is published", p->file,
+             p->published);
     CHECK_AT(!p->slope || !p->panel, "file:", p->file, "plot '%s': a slope is drawn without panels only", p->file);
   }
 done:

@@ -67,8 +67,9 @@ void rb_machine_slug(char *out, int size) {
 json_t *rb_clocks_now(void) {
   rb_nvml_state s;
   if (!rb_nvml_read(&s)) return json_null();
-  return json_pack("{s:o,s:o,s:o,s:o}", "sm_mhz", rb_json_number(s.sm_clock), "memory_mhz", rb_json_number(s.memory_clock), "watt",
-                   rb_json_number(s.power), "celsius", rb_json_number(s.temperature));
+  return json_pack("{s:o,s:o,s:o,s:o}", "sm_mhz", rb_json_number(s.sm_clock), "memory_mhz",
+                   rb_json_number(s.memory_clock), "watt", rb_json_number(s.power), "celsius",
+                   rb_json_number(s.temperature));
 }
 
 static json_t *gpu_facts(void) {
@@ -78,11 +79,13 @@ static json_t *gpu_facts(void) {
   int nvml = rb_nvml_read(&s);
   char capability[16];
   snprintf(capability, sizeof capability, "%d.%d", d.capability_major, d.capability_minor);
-  return json_pack("{s:s,s:s,s:i,s:I,s:I,s:i,s:i,s:o,s:o,s:o,s:o,s:o}", "name", d.name, "capability", capability, "multiprocessors",
-                   d.multiprocessors, "memory_bytes", (json_int_t)d.memory, "l2_bytes", (json_int_t)d.l2, "cuda_runtime", d.runtime_version,
-                   "cuda_driver", d.driver_version, "driver", nvml && s.driver[0] ? json_string(s.driver) : json_null(), "ecc",
-                   nvml && s.ecc == s.ecc ? json_boolean(s.ecc > 0) : json_null(), "power_limit_watt", rb_json_number(nvml ? s.power_limit : NAN),
-                   "most_sm_mhz", rb_json_number(nvml ? s.most_sm_clock : NAN), "most_memory_mhz",
+  return json_pack("{s:s,s:s,s:i,s:I,s:I,s:i,s:i,s:o,s:o,s:o,s:o,s:o}", "name", d.name, "capability", capability,
+                   "multiprocessors", d.multiprocessors, "memory_bytes", (json_int_t)d.memory, "l2_bytes",
+                   (json_int_t)d.l2, "cuda_runtime", d.runtime_version, "cuda_driver", d.driver_version, "driver",
+                   nvml && s.driver[0] ? json_string(s.driver) : json_null(), "ecc",
+                   nvml && s.ecc == s.ecc ? json_boolean(s.ecc > 0) : json_null(), "power_limit_watt",
+                   rb_json_number(nvml ? s.power_limit : NAN), "most_sm_mhz",
+                   rb_json_number(nvml ? s.most_sm_clock : NAN), "most_memory_mhz",
                    rb_json_number(nvml ? s.most_memory_clock : NAN));
 }
 
@@ -96,16 +99,19 @@ json_t *rb_environment(void) {
   rb_machine_name(name, sizeof name);
   uname(&os);
   if (rb_backend_get(RB_CPU, &host) == RB_OK) host->memory(&total, &available);
-  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o}", "name", name, "slug", slug, "cpu",
-                   "model", cpu, "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "threads", omp_get_max_threads(), "memory_bytes",
-                   (json_int_t)total, "l3_bytes", (json_int_t)sysconf(_SC_LEVEL3_CACHE_SIZE), "os", "kernel", os.sysname, "release", os.release,
-                   "architecture", os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS, "cuda_compiler",
-                   RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries", RB_BUILD_LIBRARIES, "gpu", gpu_facts());
+  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o}", "name", name,
+                   "slug", slug, "cpu", "model", cpu, "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "threads",
+                   omp_get_max_threads(), "memory_bytes", (json_int_t)total, "l3_bytes",
+                   (json_int_t)sysconf(_SC_LEVEL3_CACHE_SIZE), "os", "kernel", os.sysname, "release", os.release,
+                   "architecture", os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS,
+                   "cuda_compiler", RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries",
+                   RB_BUILD_LIBRARIES, "gpu", gpu_facts());
 }
 
 json_t *rb_environment_of_times(void) {
   json_t *all = rb_environment(), *cpu = json_object_get(all, "cpu"), *gpu = json_object_get(all, "gpu");
-  json_t *out = json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "cpu", json_object_get(cpu, "model"), "threads", json_object_get(cpu, "threads"), "build", json_object_get(all, "build"), "gpu",
+  json_t *out = json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "cpu", json_object_get(cpu, "model"), "threads",
+                          json_object_get(cpu, "threads"), "build", json_object_get(all, "build"), "gpu",
                           json_object_get(gpu, "name"), "driver", json_object_get(gpu, "driver"));
   json_decref(all);
   return out;

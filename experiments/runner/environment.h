@@ -6,7 +6,8 @@
 
 /* A new reference. Missing facts are null. No user names, host names or paths. */
 json_t *rb_environment(void);
-/* Of rb_environment what times of two parts of one record must share: processor, threads, build, GPU and its driver. A new reference. */
+/* Of rb_environment what times of two parts of one record must share: processor, threads, build, GPU and its driver.
+ * A new reference. */
 json_t *rb_environment_of_times(void);
 /* Clocks, power and temperature now, as {sm_mhz, memory_mhz, watt, celsius}; null values without NVML. */
 json_t *rb_clocks_now(void);

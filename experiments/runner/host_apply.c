@@ -16,7 +16,8 @@ done:
   return st;
 }
 
-rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *d, const void *f, int64_t np, const void *x, void *out) {
+rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *d, const void *f, int64_t np, const void *x,
+                         void *out) {
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_interp_plan *plan = NULL;
@@ -36,7 +37,8 @@ done:
   return st;
 }
 
-rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *d, int divergence, const void *in, void *out) {
+rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *d, int divergence, const void *in,
+                             void *out) {
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_derivative_plan *plan = NULL;
@@ -54,7 +56,8 @@ done:
   return st;
 }
 
-rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *d, const rb_spectral_op *op, const void *in, void *out) {
+rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *d, const rb_spectral_op *op, const void *in,
+                           void *out) {
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_spectral_plan *plan = NULL;

@@ -8,10 +8,13 @@
 #include "kernels/spectral/spectral.h"
 
 /* f [components][n], x [3][np], out [components][np], in desc->dtype. */
-rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *desc, const void *f, int64_t np, const void *x, void *out);
+rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *desc, const void *f, int64_t np, const void *x,
+                         void *out);
 /* divergence 0: in one field, out three; 1: the reverse. */
-rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *desc, int divergence, const void *in, void *out);
-rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *desc, const rb_spectral_op *op, const void *in, void *out);
+rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *desc, int divergence, const void *in,
+                             void *out);
+rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *desc, const rb_spectral_op *op,
+                           const void *in, void *out);
 
 /* A copy of `bytes` host bytes on the backend, and a poisoned (NaN) array there. */
 rb_status rb_to_backend(const rb_backend *b, const void *host, size_t bytes, void **out);

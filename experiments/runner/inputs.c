@@ -17,7 +17,8 @@ static void waves(rb_grid g, float *f) {
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t k = 0; k < g.n[2]; k++) {
-        double x[3] = {(double)i * rb_grid_spacing(g, 0), (double)j * rb_grid_spacing(g, 1), (double)k * rb_grid_spacing(g, 2)};
+        double x[3] = {(double)i * rb_grid_spacing(g, 0), (double)j * rb_grid_spacing(g, 1),
+                       (double)k * rb_grid_spacing(g, 2)};
         f[(i * g.n[1] + j) * g.n[2] + k] = (float)rb_phantom_waves(x);
       }
 }
@@ -73,7 +74,8 @@ static double displacement(rb_grid g, int a, const double node[3]) {
 rb_status rb_input_points(const char *kind, rb_grid g, float *x) {
   int which = 0;
   while (which < KINDS && strcmp(kind, kinds[which]) != 0) which++;
-  if (which == KINDS) return RB_FAIL(RB_EINVAL, "unknown points '%s': perturbed, perturbed-half, smooth, localized", kind);
+  if (which == KINDS)
+    return RB_FAIL(RB_EINVAL, "unknown points '%s': perturbed, perturbed-half, smooth, localized", kind);
   int64_t n = rb_grid_points(g);
 #pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < n; p++) {

@@ -2,8 +2,8 @@
 #ifndef RB_INTERRUPT_H
 #define RB_INTERRUPT_H
 
-/* From now on SIGINT, SIGTERM and SIGHUP set rb_interrupted (measure.h); a second SIGINT ends the process at once, for solves that
- * look at the flag seldom. */
+/* From now on SIGINT, SIGTERM and SIGHUP set rb_interrupted (measure.h); a second SIGINT ends the process at once,
+ * for solves that look at the flag seldom. */
 void rb_catch_interrupts(void);
 
 #endif

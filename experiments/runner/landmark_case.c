@@ -16,8 +16,8 @@ done:
   return st;
 }
 
-rb_status rb_landmark_case_create(const rb_landmarks_config *config, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
-                                  const double *target, rb_landmarks **out) {
+rb_status rb_landmark_case_create(const rb_landmarks_config *config, const rb_landmarks_options *options, int64_t n,
+                                  int dim, const double *template_points, const double *target, rb_landmarks **out) {
   rb_status st = RB_OK;
   const rb_variant *v;
   rb_landmarks_options o = *options;
@@ -33,7 +33,8 @@ size_t rb_landmark_case_bytes(const rb_case *c, int64_t n) {
   const rb_variant *sums;
   rb_landmarks_options o;
   size_t bytes = 0;
-  if (config && rb_landmark_case_options(c, &o) == RB_OK && rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) {
+  if (config && rb_landmark_case_options(c, &o) == RB_OK &&
+      rb_variant_find(&rb_gausssum_family, config->gausssum, &sums) == RB_OK) {
     o.dtype = config->dtype;
     bytes = rb_landmarks_predict(sums, &o, n, 3);
   }

@@ -36,7 +36,8 @@ static rb_status surface(const rb_volume *v, places *out) {
     int inner = 1;
     if (v->data[i] != LABEL) continue;
     for (int a = 0; a < 3; a++)
-      inner = inner && at[a] > 0 && at[a] + 1 < g.n[a] && v->data[i - stride[a]] == LABEL && v->data[i + stride[a]] == LABEL;
+      inner = inner && at[a] > 0 && at[a] + 1 < g.n[a] && v->data[i - stride[a]] == LABEL &&
+              v->data[i + stride[a]] == LABEL;
     if (inner) continue;
     for (int a = 0; a < 3; a++) out->x[3 * out->count + a] = (double)at[a] * v->spacing[a];
     out->count++;
@@ -51,7 +52,9 @@ static int throw_darts(const places *p, const int64_t *order, double radius, dou
   for (int64_t i = 0; i < p->count && kept <= N; i++) {
     const double *x = p->x + 3 * order[i];
     int clear = 1;
-    for (int k = 0; k < kept && clear; k++) clear = pow(x[0] - out[3 * k], 2) + pow(x[1] - out[3 * k + 1], 2) + pow(x[2] - out[3 * k + 2], 2) >= radius * radius;
+    for (int k = 0; k < kept && clear; k++)
+      clear = pow(x[0] - out[3 * k], 2) + pow(x[1] - out[3 * k + 1], 2) + pow(x[2] - out[3 * k + 2], 2) >=
+              radius * radius;
     if (!clear) continue;
     if (kept < N) memcpy(out + 3 * kept, x, 3 * sizeof *x);
     kept++;
@@ -65,7 +68,8 @@ static rb_status sample(const places *p, double *out) {
   double low = 0, high = 10;
   int64_t *order = malloc((size_t)p->count * sizeof *order);
   RB_CHECK(order, RB_ENOMEM, "host memory");
-  RB_CHECK(p->count >= N, RB_EFORMAT, "label %d of na01 has %lld surface voxels; %d landmarks are wanted", LABEL, (long long)p->count, N);
+  RB_CHECK(p->count >= N, RB_EFORMAT, "label %d of na01 has %lld surface voxels; %d landmarks are wanted", LABEL,
+           (long long)p->count, N);
   for (int64_t i = 0; i < p->count; i++) order[i] = i;
   for (int64_t i = p->count - 1; i > 0; i--) { /* shuffle */
     const int64_t k = (int64_t)(0.5 * (1 + rb_rng_symmetric(91, (uint64_t)i)) * (double)(i + 1)), t = order[i];
@@ -73,8 +77,10 @@ static rb_status sample(const places *p, double *out) {
   }
   for (int turn = 0; turn < 40; turn++) {
     const double middle = 0.5 * (low + high);
-    if (throw_darts(p, order, middle, out) >= N) low = middle;
-    else high = middle;
+    if (throw_darts(p, order, middle, out) >= N)
+      low = middle;
+    else
+      high = middle;
   }
   throw_darts(p, order, low, out);
 done:
@@ -84,7 +90,8 @@ done:
 
 /* ---- to the subjects ------------------------------------------------------------------------------------ */
 
-/* Landmarks of na01 (mm, [N][3]) in the subject, along the displacement that registers the subject to na01; [3][N]. */
+/* Landmarks of na01 (mm, [N][3]) in the subject, along the displacement that registers the subject to na01; [3][N].
+ */
 static rb_status carry(const char *subject, rb_grid native, const double spacing[3], const double *from, double *to) {
   rb_status st = RB_OK;
   const rb_grid grid = rb_grid_make(GRID, GRID, GRID);
@@ -102,12 +109,15 @@ static rb_status carry(const char *subject, rb_grid native, const double spacing
   RB_TRY(rb_claire_create(v, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &c));
   RB_TRY(rb_claire_solve(c, NULL, NULL, r));
   RB_CHECK(r->end != RB_CLAIRE_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
-  RB_CHECK(r->end == RB_CLAIRE_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it", subject);
+  RB_CHECK(r->end == RB_CLAIRE_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it",
+           subject);
   RB_TRY(rb_claire_displacement(c, u));
   for (int i = 0; i < N; i++) {
     double x[3];
     for (int a = 0; a < 3; a++) x[a] = (from[3 * i + a] / spacing[a] + 0.5) * GRID / (double)native.n[a] - 0.5;
-    for (int a = 0; a < 3; a++) to[a * N + i] = from[3 * i + a] + rb_linear_at(grid, u + (size_t)a * n, x) * spacing[a] * (double)native.n[a] / GRID;
+    for (int a = 0; a < 3; a++)
+      to[a * N + i] =
+          from[3 * i + a] + rb_linear_at(grid, u + (size_t)a * n, x) * spacing[a] * (double)native.n[a] / GRID;
   }
 done:
   rb_claire_destroy(c);
@@ -143,9 +153,11 @@ static void flow(int seed, const double *from, double *to) {
 /* ---- Procrustes ----------------------------------------------------------------------------------------- */
 
 /* Greatest eigenvalue's vector of a symmetric 4x4 matrix, by LAPACK. */
-extern void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work, const int *lwork, int *info);
+extern void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+                   double *work, const int *lwork, int *info);
 
-/* Move `points` rigidly onto `onto` (least squares; Horn's quaternion). Both [3][N]; centred on the origin afterwards. */
+/* Move `points` rigidly onto `onto` (least squares; Horn's quaternion). Both [3][N]; centred on the origin
+ * afterwards. */
 static rb_status align(const double *onto, double *points) {
   rb_status st = RB_OK;
   const int four = 4, room = 64;
@@ -154,10 +166,11 @@ static rb_status align(const double *onto, double *points) {
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++)
       for (int i = 0; i < N; i++) m[a][b] += points[a * N + i] * onto[b * N + i];
-  const double horn[16] = {m[0][0] + m[1][1] + m[2][2], m[1][2] - m[2][1],           m[2][0] - m[0][2],            m[0][1] - m[1][0],
-                           m[1][2] - m[2][1],           m[0][0] - m[1][1] - m[2][2], m[0][1] + m[1][0],            m[2][0] + m[0][2],
-                           m[2][0] - m[0][2],           m[0][1] + m[1][0],           -m[0][0] + m[1][1] - m[2][2], m[1][2] + m[2][1],
-                           m[0][1] - m[1][0],           m[2][0] + m[0][2],           m[1][2] + m[2][1],            -m[0][0] - m[1][1] + m[2][2]};
+  const double horn[16] = {
+      m[0][0] + m[1][1] + m[2][2],  m[1][2] - m[2][1], m[2][0] - m[0][2], m[0][1] - m[1][0], m[1][2] - m[2][1],
+      m[0][0] - m[1][1] - m[2][2],  m[0][1] + m[1][0], m[2][0] + m[0][2], m[2][0] - m[0][2], m[0][1] + m[1][0],
+      -m[0][0] + m[1][1] - m[2][2], m[1][2] + m[2][1], m[0][1] - m[1][0], m[2][0] + m[0][2], m[1][2] + m[2][1],
+      -m[0][0] - m[1][1] + m[2][2]};
   memcpy(q, horn, sizeof q);
   dsyev_("V", "U", &four, q, &four, w, work, &room, &info);
   RB_CHECK(info == 0, RB_EINVALID, "no rotation aligns a subject (LAPACK dsyev: %d)", info);
@@ -233,7 +246,8 @@ done:
 rb_status rb_landmark_cohort_make(int subjects, const rb_landmark_cohort **out) {
   rb_status st = RB_OK;
   static rb_landmark_cohort *kept;
-  RB_CHECK(subjects >= 1 && subjects <= RB_COHORT_MOST, RB_EINVAL, "%d subjects; 1 to %d work", subjects, RB_COHORT_MOST);
+  RB_CHECK(subjects >= 1 && subjects <= RB_COHORT_MOST, RB_EINVAL, "%d subjects; 1 to %d work", subjects,
+           RB_COHORT_MOST);
   if (!kept) {
     kept = calloc(1, sizeof *kept);
     RB_CHECK(kept, RB_ENOMEM, "host memory");

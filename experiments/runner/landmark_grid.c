@@ -20,13 +20,17 @@ static rb_status box_of(const rb_points set[2], double sigma, double spacing, bo
   for (int c = 0; c < b->dim; c++) {
     double low = INFINITY, high = -INFINITY;
     for (int k = 0; k < 2; k++)
-      for (int64_t i = 0; i < set[k].n; i++) low = fmin(low, set[k].x[c * set[k].n + i]), high = fmax(high, set[k].x[c * set[k].n + i]);
+      for (int64_t i = 0; i < set[k].n; i++)
+        low = fmin(low, set[k].x[c * set[k].n + i]), high = fmax(high, set[k].x[c * set[k].n + i]);
     b->origin[c] = low - 2 * sigma;
     cells[c] = ceil((high - low + 4 * sigma) / spacing) + 1;
-    RB_CHECK(cells[c] <= 32767, RB_EINVAL, "a grid of %.0f points along %c is too fine (NIfTI ends at 32767); take a larger --grid", cells[c], "xyz"[c]);
+    RB_CHECK(cells[c] <= 32767, RB_EINVAL,
+             "a grid of %.0f points along %c is too fine (NIfTI ends at 32767); take a larger --grid", cells[c],
+             "xyz"[c]);
   }
-  RB_CHECK(cells[0] * cells[1] * cells[2] <= 1 << 24, RB_EINVAL, "a grid of %.0f x %.0f x %.0f points is too fine (2^24 at most); take a larger --grid", cells[0],
-           cells[1], cells[2]);
+  RB_CHECK(cells[0] * cells[1] * cells[2] <= 1 << 24, RB_EINVAL,
+           "a grid of %.0f x %.0f x %.0f points is too fine (2^24 at most); take a larger --grid", cells[0], cells[1],
+           cells[2]);
   b->grid = rb_grid_make((int64_t)cells[2], (int64_t)cells[1], (int64_t)cells[0]);
 done:
   return st;
@@ -66,7 +70,8 @@ done:
 }
 
 /* At t = 0: out [dim][points] from the momenta, in float64 on the CPU. */
-static rb_status velocity_at(rb_landmarks *s, const rb_points *set, double sigma, int64_t n, const double *x, double *out) {
+static rb_status velocity_at(rb_landmarks *s, const rb_points *set, double sigma, int64_t n, const double *x,
+                             double *out) {
   rb_status st = RB_OK;
   const rb_variant *v;
   rb_gausssum_plan *plan = NULL;
@@ -83,7 +88,8 @@ done:
   return st;
 }
 
-rb_status rb_landmark_grid_write(const char *folder, rb_landmarks *s, const rb_points set[2], double sigma, double spacing) {
+rb_status rb_landmark_grid_write(const char *folder, rb_landmarks *s, const rb_points set[2], double sigma,
+                                 double spacing) {
   rb_status st = RB_OK;
   box b;
   double *x = NULL, *v = NULL;

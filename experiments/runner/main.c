@@ -29,12 +29,16 @@ static const struct {
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static void help(FILE *out) {
-  fprintf(out, "regbench %s: benchmark and validation of GPU diffeomorphic image registration\n\nusage: regbench VERB [ARGUMENTS]\n\n", RB_VERSION);
+  fprintf(out,
+          "regbench %s: benchmark and validation of GPU diffeomorphic image registration\n\nusage: regbench VERB "
+          "[ARGUMENTS]\n\n",
+          RB_VERSION);
   for (int i = 0; i < VERBS; i++) fprintf(out, "  %-9s %s\n", verbs[i].name, verbs[i].what);
   fprintf(out,
           "\n'regbench VERB --help' tells a verb's arguments. stdout carries the product, stderr the progress.\n"
           "exit codes: 0 fine, 1 internal, 2 usage or descriptor, 3 a case is invalid, 4 a regression is confirmed,\n"
-          "  5 a published value or claim fails, 6 a solve did not converge, 7 not comparable, 8 incomplete, 9 nothing ran, 130 interrupted\n");
+          "  5 a published value or claim fails, 6 a solve did not converge, 7 not comparable, 8 incomplete, 9 "
+          "nothing ran, 130 interrupted\n");
 }
 
 int rb_wants_help(int argc, char **argv, const char *text) {
@@ -93,6 +97,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], verbs[i].name) == 0) return with_output(verbs[i].run(argc - 2, argv + 2));
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
-  fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "", near ? near : "");
+  fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "",
+          near ? near : "");
   return RB_EXIT_USAGE;
 }

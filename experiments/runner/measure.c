@@ -10,9 +10,12 @@ volatile int rb_interrupted;
 
 rb_protocol rb_protocol_of(rb_preset preset) {
   switch (preset) {
-    case RB_PRESET_QUICK: return (rb_protocol){.least = 5, .most = 15, .budget = 0.3, .few = 1, .batch_under = 50e-6, .warmups = 1};
-    case RB_PRESET_STANDARD: return (rb_protocol){.least = 11, .most = 51, .budget = 1.0, .few = 3, .batch_under = 50e-6, .warmups = 2};
-    default: return (rb_protocol){.least = 11, .most = 101, .budget = 0.5, .few = 3, .batch_under = 50e-6, .warmups = 3};
+    case RB_PRESET_QUICK:
+      return (rb_protocol){.least = 5, .most = 15, .budget = 0.3, .few = 1, .batch_under = 50e-6, .warmups = 1};
+    case RB_PRESET_STANDARD:
+      return (rb_protocol){.least = 11, .most = 51, .budget = 1.0, .few = 3, .batch_under = 50e-6, .warmups = 2};
+    default:
+      return (rb_protocol){.least = 11, .most = 101, .budget = 0.5, .few = 3, .batch_under = 50e-6, .warmups = 3};
   }
 }
 
@@ -29,7 +32,8 @@ void rb_order_statistics(const double *values, int n, double *median, double *lo
 }
 
 /* One sample: `batch` runs between two timer readings. */
-static rb_status sample(const rb_workload *w, void *state, const rb_backend *b, int *turn, int batch, double *seconds) {
+static rb_status sample(const rb_workload *w, void *state, const rb_backend *b, int *turn, int batch,
+                        double *seconds) {
   rb_status st = RB_OK;
   RB_TRY(b->timer_start());
   for (int i = 0; i < batch; i++) RB_TRY(w->run(state, (*turn)++));
@@ -39,8 +43,8 @@ done:
   return st;
 }
 
-rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int rotations, const rb_protocol *p, rb_sample_hook hook,
-                     void *context, rb_timing *out) {
+rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int rotations, const rb_protocol *p,
+                     rb_sample_hook hook, void *context, rb_timing *out) {
   rb_status st = RB_OK;
   int turn = 0;
   double once = 0, previous = INFINITY, spent = 0;
@@ -64,7 +68,8 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   for (spent = 0; out->count < most; out->count++) {
     /* runs of many seconds: `few` samples must do */
     int few = once > 5 ? 1 : p->few;
-    if ((out->count >= p->least && spent > p->budget) || (out->count >= few && spent > few * p->budget && once > p->budget)) {
+    if ((out->count >= p->least && spent > p->budget) ||
+        (out->count >= few && spent > few * p->budget && once > p->budget)) {
       out->stop = "time budget reached";
       break;
     }
@@ -82,7 +87,8 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   out->energy = spent > 0.5 ? joules / ((double)out->count * out->batch) : NAN;
   rb_order_statistics(out->samples, out->count, &out->median, &out->low, &out->high);
   out->least = INFINITY;
-  for (int i = 0; i < out->count; i++) out->least = fmin(out->least, out->samples[i]), out->most = fmax(out->most, out->samples[i]);
+  for (int i = 0; i < out->count; i++)
+    out->least = fmin(out->least, out->samples[i]), out->most = fmax(out->most, out->samples[i]);
   out->last_turn = (turn - 1) % rotations;
 done:
   return st;

@@ -5,12 +5,12 @@
 #include "experiments/runner/workload.h"
 
 typedef struct {
-  int least, most;     /* samples */
-  double budget;       /* seconds of measuring after which no further sample starts, once `least` are in */
-  double batch_under;  /* a sample repeats the run until it lasts this long, seconds */
-  int few;             /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
-  int warmups;         /* at least this many runs before the first sample */
-  double once;         /* seconds that the verified run took, 0 when unknown: one of more than 1 s was the warm-up */
+  int least, most;    /* samples */
+  double budget;      /* seconds of measuring after which no further sample starts, once `least` are in */
+  double batch_under; /* a sample repeats the run until it lasts this long, seconds */
+  int few;            /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
+  int warmups;        /* at least this many runs before the first sample */
+  double once;        /* seconds that the verified run took, 0 when unknown: one of more than 1 s was the warm-up */
 } rb_protocol;
 
 rb_protocol rb_protocol_of(rb_preset preset);
@@ -21,7 +21,7 @@ typedef struct {
   int count, batch, warmups;
   double median, low, high; /* low, high: 95 % order-statistic interval of the median */
   double least, most;
-  double energy; /* joule a run, NaN when it cannot be read */
+  double energy;    /* joule a run, NaN when it cannot be read */
   const char *stop; /* why sampling ended */
   int last_turn;    /* rotation of the last timed run: its output is verified again */
 } rb_timing;
@@ -30,15 +30,16 @@ typedef struct {
 typedef void (*rb_sample_hook)(void *context, int done, int most, double median);
 
 /* RB_EINTERRUPTED when rb_interrupted is set meanwhile. */
-rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations, const rb_protocol *protocol,
-                     rb_sample_hook hook, void *context, rb_timing *out);
+rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations,
+                     const rb_protocol *protocol, rb_sample_hook hook, void *context, rb_timing *out);
 
 /* Median and its distribution-free 95 % interval of n values (not reordered). n = 1: all equal. */
 void rb_order_statistics(const double *values, int n, double *median, double *low, double *high);
 
 /* Set by SIGINT and SIGTERM. */
 extern volatile int rb_interrupted;
-/* A run of more seconds than this is measured once: the verified run is its own sample, warm-up would change nothing. */
+/* A run of more seconds than this is measured once: the verified run is its own sample, warm-up would change nothing.
+ */
 double rb_long_run(void);
 void rb_timing_of_one(double seconds, rb_timing *out);
 #endif

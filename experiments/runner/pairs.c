@@ -14,7 +14,8 @@
 
 rb_status rb_resampling_parse(const char *name, rb_resampling *out) {
   *out = strcmp(name, "point") == 0 ? RB_POINT : RB_ANTIALIAS;
-  if (strcmp(name, "point") != 0 && strcmp(name, "antialias") != 0) return RB_FAIL(RB_EINVAL, "unknown resampling '%s': antialias, point", name);
+  if (strcmp(name, "point") != 0 && strcmp(name, "antialias") != 0)
+    return RB_FAIL(RB_EINVAL, "unknown resampling '%s': antialias, point", name);
   return RB_OK;
 }
 
@@ -54,15 +55,17 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid, rb_pair *out) {
+rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid,
+                       rb_pair *out) {
   rb_status st = RB_OK;
   rb_volume v[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}}, l = {{{0}}, NULL, {0}, NULL};
   memset(out, 0, sizeof *out);
   for (int i = 0; i < 2; i++) RB_TRY(rb_volume_read(images[i], &v[i]));
   if (grid.n[0] == 0) {
-    RB_CHECK(same_grid(v[0].grid, v[1].grid), RB_EINVAL, "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring both to one grid with --size", images[0],
-             (long long)v[0].grid.n[2], (long long)v[0].grid.n[1], (long long)v[0].grid.n[0], images[1], (long long)v[1].grid.n[2],
-             (long long)v[1].grid.n[1], (long long)v[1].grid.n[0]);
+    RB_CHECK(same_grid(v[0].grid, v[1].grid), RB_EINVAL,
+             "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring both to one grid with --size", images[0],
+             (long long)v[0].grid.n[2], (long long)v[0].grid.n[1], (long long)v[0].grid.n[0], images[1],
+             (long long)v[1].grid.n[2], (long long)v[1].grid.n[1], (long long)v[1].grid.n[0]);
     grid = v[0].grid;
   }
   out->grid = grid;
@@ -78,7 +81,8 @@ rb_status rb_pair_read(const char *const images[2], const char *const labels[2],
     RB_TRY(brought_to(&l, RB_NEAREST, grid, &out->labels[i]));
     rb_volume_free(&l);
     const int64_t bad = rb_overlap_first_bad(rb_grid_points(grid), out->labels[i]);
-    RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", labels[i], (double)out->labels[i][bad]);
+    RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", labels[i],
+             (double)out->labels[i][bad]);
   }
   out->like = v[1];
   memset(&v[1], 0, sizeof v[1]);
@@ -93,13 +97,16 @@ void rb_pair_flow(rb_grid g, float *v) {
   int64_t n = rb_grid_points(g);
 #pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < n; p++) {
-    double x[3] = {(double)(p / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0), (double)(p / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1), (double)(p % g.n[2]) * rb_grid_spacing(g, 2)};
+    double x[3] = {(double)(p / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0),
+                   (double)(p / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1),
+                   (double)(p % g.n[2]) * rb_grid_spacing(g, 2)};
     for (int a = 0; a < 3; a++)
       v[a * n + p] = (float)(0.15 * sin(x[a]) * cos(x[(a + 1) % 3]) + 0.1 * cos(x[(a + 2) % 3] + a));
   }
 }
 
-/* reference <- template under the flow, by the exact B-spline in four steps; labels by their indicator with the largest value. */
+/* reference <- template under the flow, by the exact B-spline in four steps; labels by their indicator with the
+ * largest value. */
 static rb_status flow_reference(rb_pair *p) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(p->grid);
@@ -151,7 +158,8 @@ static rb_status synthetic(const char *name, rb_resampling how, rb_grid grid, rb
     rb_phantom_head(grid, out->image[0], out->labels[0]);
   } else {
     RB_TRY(rb_manifest_load(name, &m));
-    RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set %s is absent (%s)", name, m->package ? m->package : "regbench data import");
+    RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set %s is absent (%s)", name,
+             m->package ? m->package : "regbench data import");
     RB_TRY(rb_manifest_path(m, m->image, path, sizeof path));
     const char *twice[2] = {path, path};
     RB_TRY(rb_pair_read(twice, NULL, how, grid, out));
@@ -171,7 +179,8 @@ rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pai
   memset(out, 0, sizeof *out);
   if (strcmp(name, "phantom") == 0 || strcmp(name, "colin27") == 0) return synthetic(name, how, grid, out);
   RB_TRY(rb_manifest_load("nirep", &m));
-  RB_CHECK(strncmp(name, "na", 2) == 0 && strlen(name) == 4, RB_EINVAL, "unknown pair '%s': phantom, colin27, na02 ... na16 (to na01 of nirep)", name);
+  RB_CHECK(strncmp(name, "na", 2) == 0 && strlen(name) == 4, RB_EINVAL,
+           "unknown pair '%s': phantom, colin27, na02 ... na16 (to na01 of nirep)", name);
   snprintf(file[0], 64, "%s.nii.gz", name), snprintf(file[1], 64, "na01.nii.gz");
   snprintf(file[2], 64, "%s_seg.nii.gz", name), snprintf(file[3], 64, "na01_seg.nii.gz");
   RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set nirep is absent (regbench data import nirep FOLDER)");

@@ -14,11 +14,12 @@ typedef struct {
 
 enum { RB_TEMPLATE, RB_REFERENCE };
 
-/* `name`: na02, na03, na10, ... -> na01 of the data set nirep; phantom: a head and itself under a known flow; colin27: the
- * brain and itself under that flow. RB_ENOTFOUND: the data set is absent. */
+/* `name`: na02, na03, na10, ... -> na01 of the data set nirep; phantom: a head and itself under a known flow;
+ * colin27: the brain and itself under that flow. RB_ENOTFOUND: the data set is absent. */
 rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pair *out);
 /* From files; grid {0}: the images' own, which must agree. Label paths may be NULL. */
-rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid, rb_pair *out);
+rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid,
+                       rb_pair *out);
 void rb_pair_free(rb_pair *p);
 
 /* The flow behind the synthetic pairs: v_a = 0.15 sin x_a cos x_b + 0.1 cos(x_c + a), [3][N], radians a unit time. */

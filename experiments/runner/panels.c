@@ -30,14 +30,17 @@ static rb_status sample(rb_grid g, view v, sampling *s) {
   RB_CHECK(s->voxel, RB_ENOMEM, "host memory");
   for (int r = 0; r < s->height; r++)
     for (int q = 0; q < s->width; q++)
-      s->voxel[r * s->width + q] = g.n[v.at] / 2 * stride[v.at] + (int64_t)(s->height - 1 - r) * s->step * stride[v.up] + (int64_t)q * s->step * stride[v.across];
+      s->voxel[r * s->width + q] = g.n[v.at] / 2 * stride[v.at] +
+                                   (int64_t)(s->height - 1 - r) * s->step * stride[v.up] +
+                                   (int64_t)q * s->step * stride[v.across];
 done:
   return st;
 }
 
 static unsigned char byte_of(double v) { return (unsigned char)(v <= 0 ? 0 : v >= 1 ? 255 : 255 * v + 0.5); }
 
-static rb_status add(json_t *panels, const char *view_name, const char *title, const sampling *s, int channels, const unsigned char *pixels) {
+static rb_status add(json_t *panels, const char *view_name, const char *title, const sampling *s, int channels,
+                     const unsigned char *pixels) {
   rb_status st = RB_OK;
   static const char digits[] = "0123456789abcdef";
   size_t n = (size_t)(s->width * s->height * channels);
@@ -46,7 +49,8 @@ static rb_status add(json_t *panels, const char *view_name, const char *title, c
   for (size_t i = 0; i < n; i++) text[2 * i] = digits[pixels[i] >> 4], text[2 * i + 1] = digits[pixels[i] & 15];
   text[2 * n] = '\0';
   snprintf(name, sizeof name, "%s, %s", title, view_name);
-  json_array_append_new(panels, json_pack("{s:s,s:i,s:i,s:i,s:s}", "title", name, "width", s->width, "height", s->height, "channels", channels, "data", text));
+  json_array_append_new(panels, json_pack("{s:s,s:i,s:i,s:i,s:s}", "title", name, "width", s->width, "height",
+                                          s->height, "channels", channels, "data", text));
 done:
   free(text);
   return st;
@@ -65,12 +69,13 @@ static int on_contour(const float *labels, const sampling *s, int r, int q) {
   int inside = labels[s->voxel[r * s->width + q]] > 0;
   if (!inside) return 0;
   if (r == 0 || q == 0 || r == s->height - 1 || q == s->width - 1) return 1;
-  return !(labels[s->voxel[(r - 1) * s->width + q]] > 0 && labels[s->voxel[(r + 1) * s->width + q]] > 0 && labels[s->voxel[r * s->width + q - 1]] > 0 &&
-           labels[s->voxel[r * s->width + q + 1]] > 0);
+  return !(labels[s->voxel[(r - 1) * s->width + q]] > 0 && labels[s->voxel[(r + 1) * s->width + q]] > 0 &&
+           labels[s->voxel[r * s->width + q - 1]] > 0 && labels[s->voxel[r * s->width + q + 1]] > 0);
 }
 
 /* Reference in grey, the moving label's contour red over the reference label's green. */
-static void contours(const float *grey, const float *moving, const float *fixed, const sampling *s, unsigned char *to) {
+static void contours(const float *grey, const float *moving, const float *fixed, const sampling *s,
+                     unsigned char *to) {
   for (int r = 0; r < s->height; r++)
     for (int q = 0; q < s->width; q++) {
       int at = r * s->width + q;
@@ -83,10 +88,12 @@ static void contours(const float *grey, const float *moving, const float *fixed,
 /* Squares of 16 pixels from one image and the other in turn. */
 static void checkerboard(const float *a, const float *b, const sampling *s, unsigned char *to) {
   for (int r = 0; r < s->height; r++)
-    for (int q = 0; q < s->width; q++) to[r * s->width + q] = byte_of((double)((r / 16 + q / 16) % 2 ? b : a)[s->voxel[r * s->width + q]]);
+    for (int q = 0; q < s->width; q++)
+      to[r * s->width + q] = byte_of((double)((r / 16 + q / 16) % 2 ? b : a)[s->voxel[r * s->width + q]]);
 }
 
-static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, view v, json_t *panels) {
+static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, view v,
+                          json_t *panels) {
   rb_status st = RB_OK;
   sampling s = {0};
   int64_t n = rb_grid_points(pair->grid);
@@ -99,9 +106,11 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
   RB_TRY(add(panels, v.name, "template", &s, 1, px));
   for (int i = 0; i < count; i++) px[i] = byte_of((double)f->reference[s.voxel[i]]);
   RB_TRY(add(panels, v.name, "reference", &s, 1, px));
-  for (int i = 0; i < count; i++) px[i] = byte_of(1 - fabs((double)(f->template_image[s.voxel[i]] - f->reference[s.voxel[i]])));
+  for (int i = 0; i < count; i++)
+    px[i] = byte_of(1 - fabs((double)(f->template_image[s.voxel[i]] - f->reference[s.voxel[i]])));
   RB_TRY(add(panels, v.name, "mismatch before", &s, 1, px));
-  for (int i = 0; i < count; i++) px[i] = byte_of(1 - fabs((double)(f->warped[s.voxel[i]] - f->reference[s.voxel[i]])));
+  for (int i = 0; i < count; i++)
+    px[i] = byte_of(1 - fabs((double)(f->warped[s.voxel[i]] - f->reference[s.voxel[i]])));
   RB_TRY(add(panels, v.name, "mismatch after", &s, 1, px));
   for (int i = 0; i < count; i++) determinant_colour((double)f->det[s.voxel[i]], px + 3 * i);
   RB_TRY(add(panels, v.name, "det F in [0, 2]", &s, 3, px));
@@ -114,7 +123,8 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
   for (int i = 0; f->velocity && i < count; i++) {
     double length = 0;
     for (int a = 0; a < 3; a++) length += pow((double)f->velocity[a * n + s.voxel[i]], 2);
-    for (int a = 0; a < 3; a++) px[3 * i + a] = length > 0 ? byte_of(fabs((double)f->velocity[(2 - a) * n + s.voxel[i]]) / sqrt(length)) : 0;
+    for (int a = 0; a < 3; a++)
+      px[3 * i + a] = length > 0 ? byte_of(fabs((double)f->velocity[(2 - a) * n + s.voxel[i]]) / sqrt(length)) : 0;
   }
   if (f->velocity) RB_TRY(add(panels, v.name, "velocity |x| |y| |z|", &s, 3, px));
   if (warped_labels && pair->labels[0] && pair->labels[1]) {

@@ -5,11 +5,12 @@
 #include "experiments/runner/registration.h"
 
 /* Array of {title, width, height, channels, data}: 8-bit grey or RGB, rows from the top, as hexadecimal text.
- * A coronal and an axial slice through the middle, at most 128 pixels a side; warped_labels may be NULL. New reference. */
+ * A coronal and an axial slice through the middle, at most 128 pixels a side; warped_labels may be NULL. New
+ * reference. */
 rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out);
 
-/* The same of any method's results. Images in [0, 1]; velocity [3][n] or NULL: checkerboards of reference and template, reference and
- * warped image in its place. */
+/* The same of any method's results. Images in [0, 1]; velocity [3][n] or NULL: checkerboards of reference and
+ * template, reference and warped image in its place. */
 typedef struct {
   const float *template_image, *reference, *warped, *det, *velocity;
 } rb_panel_fields;

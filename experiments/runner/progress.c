@@ -42,7 +42,8 @@ void rb_progress_phase(rb_progress *p, const char *phase) {
 
 void rb_progress_case(rb_progress *p, int index, int total, const char *id, const char *status, const char *text) {
   if (p->terminal) fprintf(stderr, "\r\033[K");
-  fprintf(stderr, "%s/%s %d/%d %-8s %s%s%s\n", p->paper, p->name, index + 1, total, status, id, text[0] ? ": " : "", text);
+  fprintf(stderr, "%s/%s %d/%d %-8s %s%s%s\n", p->paper, p->name, index + 1, total, status, id, text[0] ? ": " : "",
+          text);
 }
 
 void rb_progress_close(rb_progress *p) {

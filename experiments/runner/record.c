@@ -16,7 +16,8 @@
 
 const char *rb_source_hash(const char *family, rb_backend_kind backend) {
   for (size_t i = 0; i < sizeof rb_source_hashes / sizeof *rb_source_hashes; i++)
-    if (strcmp(rb_source_hashes[i].family, family) == 0) return backend == RB_CUDA ? rb_source_hashes[i].cuda : rb_source_hashes[i].cpu;
+    if (strcmp(rb_source_hashes[i].family, family) == 0)
+      return backend == RB_CUDA ? rb_source_hashes[i].cuda : rb_source_hashes[i].cpu;
   return "";
 }
 int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash) {
@@ -25,7 +26,9 @@ int rb_source_is_current(const char *family, rb_backend_kind backend, const char
   for (size_t step = 0; step <= rows; step++) { /* a row leads on to the next revision's hash */
     size_t i = 0;
     if (strcmp(hash, now) == 0) return 1;
-    while (i < rows && (strcmp(rb_same_code[i].family, family) != 0 || strcmp(rb_same_code[i].backend, kind) != 0 || strcmp(rb_same_code[i].then, hash) != 0)) i++;
+    while (i < rows && (strcmp(rb_same_code[i].family, family) != 0 || strcmp(rb_same_code[i].backend, kind) != 0 ||
+                        strcmp(rb_same_code[i].then, hash) != 0))
+      i++;
     if (i == rows) return 0;
     hash = rb_same_code[i].now;
   }
@@ -41,7 +44,8 @@ rb_status rb_make_folders(const char *path) {
     if (*s == '/' || *s == '\0') {
       char keep = *s;
       *s = '\0';
-      if (mkdir(part, 0777) != 0 && errno != EEXIST) return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
       if (keep == '\0') return RB_OK;
       *s = keep;
     }
@@ -65,24 +69,30 @@ rb_status rb_folder_lock(const char *folder, int *lock) {
   snprintf(path, sizeof path, "%s/.lock", folder);
   *lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   RB_CHECK(*lock >= 0, RB_EIO, "cannot write in %s: %s", folder, strerror(errno));
-  RB_CHECK(flock(*lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY, "another regbench run is writing into %s; wait for it or choose another --out", folder);
+  RB_CHECK(flock(*lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY,
+           "another regbench run is writing into %s; wait for it or choose another --out", folder);
 done:
   return st;
 }
 
-rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d, rb_preset preset, int resume) {
+rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, const rb_descriptor *d,
+                         rb_preset preset, int resume) {
   rb_status st = RB_OK;
   char before[4220];
   memset(p, 0, sizeof *p);
   p->lock = -1;
-  RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL, "path too long: %s", out);
+  RB_CHECK(snprintf(p->folder, sizeof p->folder, "%s/%s/%s/%s", out, slug, d->paper, d->name) < 4000, RB_EINVAL,
+           "path too long: %s", out);
   RB_TRY(rb_make_folders(p->folder));
   snprintf(p->path, sizeof p->path, "%s/%s.json", p->folder, rb_preset_name(preset));
   snprintf(p->journal_path, sizeof p->journal_path, "%s/%s.journal", p->folder, rb_preset_name(preset));
   RB_TRY(rb_folder_lock(p->folder, &p->lock));
   snprintf(before, sizeof before, "%s.before", p->journal_path);
-  if (resume) drop_torn_line(p->journal_path);
-  else RB_CHECK(rename(p->journal_path, before) == 0 || errno == ENOENT, RB_EIO, "cannot set %s aside: %s", p->journal_path, strerror(errno));
+  if (resume)
+    drop_torn_line(p->journal_path);
+  else
+    RB_CHECK(rename(p->journal_path, before) == 0 || errno == ENOENT, RB_EIO, "cannot set %s aside: %s",
+             p->journal_path, strerror(errno));
   p->journal = fopen(p->journal_path, resume ? "a" : "w");
   RB_CHECK(p->journal, RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
 done:
@@ -103,9 +113,10 @@ rb_status rb_journal_append(rb_record_place *p, const json_t *line) {
   rb_status st = RB_OK;
   char *text = json_dumps(line, JSON_COMPACT);
   RB_CHECK(text, RB_ENOMEM, "host memory");
-  RB_CHECK(fprintf(p->journal, "%s\n", text) > 0 && fflush(p->journal) == 0, RB_EIO, "cannot write %s: %s; what was measured before is kept in it",
-           p->journal_path, strerror(errno));
-  if (fdatasync(fileno(p->journal)) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
+  RB_CHECK(fprintf(p->journal, "%s\n", text) > 0 && fflush(p->journal) == 0, RB_EIO,
+           "cannot write %s: %s; what was measured before is kept in it", p->journal_path, strerror(errno));
+  if (fdatasync(fileno(p->journal)) != 0 && errno != EINVAL)
+    st = RB_FAIL(RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
 done:
   free(text);
   return st;
@@ -131,8 +142,8 @@ rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t
     j = json_loads(line, 0, NULL);
     const char *id = rb_json_text(j, "id", NULL);
     if (json_object_get(j, "descriptor_sha256")) { /* a run begins */
-      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")), RB_EINVAL,
-               "%s was made by another descriptor; run without --resume", p->journal_path);
+      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")),
+               RB_EINVAL, "%s was made by another descriptor; run without --resume", p->journal_path);
       here = json_equal(json_object_get(j, "host"), json_object_get(header, "host"));
     } else if (id && here && by_this_code(j)) {
       json_object_set(*cases, id, j);
@@ -160,19 +171,24 @@ rb_status rb_write_atomically(const char *path, const char *text, size_t length)
   rb_status st = RB_OK;
   const int direct = rb_is_special_file(path);
   char partial[4300];
-  if (direct) snprintf(partial, sizeof partial, "%s", path);
-  else snprintf(partial, sizeof partial, "%s.%ld.partial", path, (long)getpid()); /* two may write one file; each its own beginning */
+  if (direct)
+    snprintf(partial, sizeof partial, "%s", path);
+  else
+    snprintf(partial, sizeof partial, "%s.%ld.partial", path,
+             (long)getpid()); /* two may write one file; each its own beginning */
   int fd = open(partial, (direct ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
   RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
   for (size_t at = 0; at < length;) {
     ssize_t wrote = write(fd, text + at, length - at);
-    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again (regbench run: with --resume)", path, strerror(errno));
+    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again (regbench run: with --resume)",
+             path, strerror(errno));
     at += (size_t)wrote;
   }
   if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
   if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st == RB_OK && !direct && rename(partial, path) != 0) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st == RB_OK && !direct && rename(partial, path) != 0)
+    st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
   if (st != RB_OK && !direct && fd >= 0) unlink(partial);
   return st;
 }
@@ -184,8 +200,10 @@ void rb_record_drop_undrawn(json_t *record) {
   json_array_foreach(json_object_get(record, "cases"), i, c) {
     json_t *details = json_object_get(c, "details");
     if (!json_array_size(json_object_get(details, "panels"))) continue;
-    if (drawn || strcmp(rb_json_text(c, "status", ""), "valid") != 0) json_object_del(details, "panels");
-    else drawn = 1;
+    if (drawn || strcmp(rb_json_text(c, "status", ""), "valid") != 0)
+      json_object_del(details, "panels");
+    else
+      drawn = 1;
   }
 }
 
@@ -199,12 +217,15 @@ static rb_status check_valid_case(const json_t *c, const char *id, const char *p
   rb_status st = RB_OK;
   const json_t *checks = json_object_get(c, "verification"), *timing = json_object_get(c, "timing"), *v;
   size_t k;
-  RB_CHECK(json_array_size(checks) > 0, RB_EFORMAT, "%s: case '%.100s' is said to be valid and nothing verifies it", path, id);
+  RB_CHECK(json_array_size(checks) > 0, RB_EFORMAT, "%s: case '%.100s' is said to be valid and nothing verifies it",
+           path, id);
   json_array_foreach((json_t *)checks, k, v)
-    RB_CHECK(number_of(v, "value") <= number_of(v, "limit"), RB_EFORMAT, "%s: case '%.100s' is said to be valid and fails '%.60s'", path, id, rb_json_text(v, "name", "?"));
+      RB_CHECK(number_of(v, "value") <= number_of(v, "limit"), RB_EFORMAT,
+               "%s: case '%.100s' is said to be valid and fails '%.60s'", path, id, rb_json_text(v, "name", "?"));
   if (timing)
-    RB_CHECK(number_of(timing, "low") <= number_of(timing, "median") && number_of(timing, "median") <= number_of(timing, "high"), RB_EFORMAT,
-             "%s: case '%.100s': its median lies outside its interval", path, id);
+    RB_CHECK(number_of(timing, "low") <= number_of(timing, "median") &&
+                 number_of(timing, "median") <= number_of(timing, "high"),
+             RB_EFORMAT, "%s: case '%.100s': its median lies outside its interval", path, id);
 done:
   return st;
 }
@@ -240,9 +261,11 @@ rb_status rb_record_load(const char *path, json_t **out) {
   RB_TRY(rb_input_file(path));
   *out = json_load_file(path, JSON_REJECT_DUPLICATES, &e);
   RB_CHECK(*out, RB_EFORMAT, "%s:%d: %s", path, e.line, e.text);
-  RB_CHECK(strcmp(rb_json_text(*out, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT, "%s is not a regbench record", path);
+  RB_CHECK(strcmp(rb_json_text(*out, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT, "%s is not a regbench record",
+           path);
   sscanf(rb_json_text(*out, "schema_version", "0"), "%d", &major);
-  RB_CHECK(major == 1, RB_EFORMAT, "%s has record schema %s; this program reads 1.x", path, rb_json_text(*out, "schema_version", "?"));
+  RB_CHECK(major == 1, RB_EFORMAT, "%s has record schema %s; this program reads 1.x", path,
+           rb_json_text(*out, "schema_version", "?"));
   RB_CHECK(json_is_array(json_object_get(*out, "cases")), RB_EFORMAT, "%s has no list of cases: it is damaged", path);
   RB_TRY(check_record(*out, path));
 done:
@@ -264,7 +287,8 @@ static int measured_in(const json_t *record) {
   return n;
 }
 
-/* Measured cases of the record at `path`; 0 where there is none; more than any record has where it is there and cannot be read: it is not to be lost either. */
+/* Measured cases of the record at `path`; 0 where there is none; more than any record has where it is there and
+ * cannot be read: it is not to be lost either. */
 static int measured_at(const char *path, int *complete) {
   json_t *record = NULL;
   *complete = 0;
@@ -313,14 +337,15 @@ json_t *rb_case_json(const rb_case *c, const char *status, const char *reason) {
   json_t *axes = json_object();
   for (int a = 0; a < c->axes; a++) json_object_set_new(axes, c->axis[a], json_string(c->value[a]));
   if (rb_workload_find(c->method->kind, &w) != RB_OK) return json_null();
-  return json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "id", c->id, "method", c->method->label, "axes", axes, "kind", c->method->kind,
-                   "family", w->family->name, "variant", c->variant->name, "tag", c->variant->tag, "backend",
-                   c->variant->backend == RB_CUDA ? "cuda" : "cpu", "source", rb_source_hash(w->family->name, c->variant->backend), "status",
-                   status, "reason", reason);
+  return json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "id", c->id, "method", c->method->label, "axes",
+                   axes, "kind", c->method->kind, "family", w->family->name, "variant", c->variant->name, "tag",
+                   c->variant->tag, "backend", c->variant->backend == RB_CUDA ? "cuda" : "cpu", "source",
+                   rb_source_hash(w->family->name, c->variant->backend), "status", status, "reason", reason);
 }
 
 static void set_metric(json_t *metrics, const char *name, double value, const char *unit, const char *formula) {
-  json_object_set_new(metrics, name, json_pack("{s:o,s:s,s:s}", "value", rb_json_number(value), "unit", unit, "formula", formula));
+  json_object_set_new(metrics, name,
+                      json_pack("{s:o,s:s,s:s}", "value", rb_json_number(value), "unit", unit, "formula", formula));
 }
 
 /* Seconds and what is divided by them. */
@@ -336,19 +361,25 @@ void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
   json_t *checks = json_array(), *metrics = json_object();
   for (int i = 0; i < o->verification_count; i++) {
     const rb_verification *v = &o->verifications[i];
-    json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:o}", "name", v->name, "against", v->against, "value", rb_json_number(v->value), "limit", rb_json_number(v->limit)));
+    json_array_append_new(checks, json_pack("{s:s,s:s,s:o,s:o}", "name", v->name, "against", v->against, "value",
+                                            rb_json_number(v->value), "limit", rb_json_number(v->limit)));
   }
   for (int i = 0; i < o->metric_count; i++)
-    if (valid || !is_a_time(o->metrics[i].unit)) set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
+    if (valid || !is_a_time(o->metrics[i].unit))
+      set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
   json_object_set_new(j, "verification", checks);
   json_object_set_new(j, "metrics", metrics);
-  json_object_set_new(j, "work", json_pack("{s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes", rb_json_number(o->bytes), "paper_flops", rb_json_number(o->paper_flops), "paper_bytes",
-                                             rb_json_number(o->paper_bytes)));
+  json_object_set_new(
+      j, "work",
+      json_pack("{s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes", rb_json_number(o->bytes),
+                "paper_flops", rb_json_number(o->paper_flops), "paper_bytes", rb_json_number(o->paper_bytes)));
   if (valid && o->details) json_object_set(j, "details", o->details); /* they tell times, too */
-  if (o->data_file) json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
+  if (o->data_file)
+    json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }
 
-/* P(fewer values below the median than the interval's lower rank has), twice, by the binomial distribution with 1/2. */
+/* P(fewer values below the median than the interval's lower rank has), twice, by the binomial distribution with 1/2.
+ */
 double rb_order_coverage(int n) {
   int low = (int)floor(0.5 * n - 0.98 * sqrt(n)); /* the rank that rb_order_statistics takes */
   double below = 0, term = 1;
@@ -371,20 +402,25 @@ void rb_case_json_bytes(json_t *j) {
     snprintf(name, sizeof name, "time_%s", key + 5);
     const double bytes = json_number_value(json_object_get(m, "value")) * rb_json_metric(j, name);
     snprintf(name, sizeof name, "gigabytes_%s", key + 5);
-    if (bytes == bytes) set_metric(metrics, name, 1e-9 * bytes, "GB", "least traffic by the families' models: rate * time");
+    if (bytes == bytes)
+      set_metric(metrics, name, 1e-9 * bytes, "GB", "least traffic by the families' models: rate * time");
   }
 }
 
 void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations) {
   json_t *samples = json_array(), *metrics = json_object_get(j, "metrics");
   for (int i = 0; i < t->count; i++) json_array_append_new(samples, json_real(t->samples[i]));
-  json_object_set_new(j, "timing",
-                      json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high, "coverage", rb_order_coverage(t->count), "least", t->least,
-                                "most", t->most, "batch", t->batch, "warmups", t->warmups, "rotations", rotations, "stop", t->stop, "samples", samples));
+  json_object_set_new(
+      j, "timing",
+      json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high,
+                "coverage", rb_order_coverage(t->count), "least", t->least, "most", t->most, "batch", t->batch,
+                "warmups", t->warmups, "rotations", rotations, "stop", t->stop, "samples", samples));
   set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
   if (o->bytes > 0) {
     set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");
-    if (copy_roof > 0) set_metric(metrics, "percent_copy", 100 * o->bytes / t->median / copy_roof, "%", "100 bandwidth / measured copy of the same backend");
+    if (copy_roof > 0)
+      set_metric(metrics, "percent_copy", 100 * o->bytes / t->median / copy_roof, "%",
+                 "100 bandwidth / measured copy of the same backend");
   }
   /* of workloads whose set-up is a result of its own, over the median like every other time */
   const double setup = rb_json_metric(j, "time_setup"), iterations = rb_json_metric(j, "iterations");
@@ -392,7 +428,9 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
     set_metric(metrics, "time_total", setup + t->median, "s", "time_setup + time");
     set_metric(metrics, "setup_share", 100 * setup / (setup + t->median), "%", "100 time_setup / time_total");
     const double first = rb_json_metric(j, "time_setup_first");
-    if (first == first) set_metric(metrics, "setup_share_first", 100 * first / (first + t->median), "%", "100 time_setup_first / (time_setup_first + time)");
+    if (first == first)
+      set_metric(metrics, "setup_share_first", 100 * first / (first + t->median), "%",
+                 "100 time_setup_first / (time_setup_first + time)");
     if (iterations > 0) set_metric(metrics, "time_iteration", t->median / iterations, "s", "time / iterations");
   }
   for (int i = 0; i < o->metric_count; i++) { /* rates of kernel classes, as the whole's is */
@@ -404,8 +442,10 @@ void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, dou
   }
   rb_case_json_bytes(j);
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
-  if (o->pairs > 0) set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
-  if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
+  if (o->pairs > 0)
+    set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
+  if (isfinite(t->energy))
+    set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
 }
 
 double rb_json_metric(const json_t *c, const char *metric) {

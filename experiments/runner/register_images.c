@@ -30,10 +30,14 @@ int rb_number_options(int argc, char **argv, int *i, const rb_number_option *opt
     double number = 0;
     if (!value) continue;
     *taken = 1;
-    if (!(o->zero_works && strcmp(value, "0") == 0) && !positive(value, &number)) return rb_usage("register", "%s '%s' is not a positive number", o->name, value);
-    if (o->whole && number != floor(number)) return rb_usage("register", "%s '%s' is not a whole number", o->name, value);
-    if (o->real) *o->real = number;
-    else *o->whole = number > 1e9 ? 1000000000 : (int)number;
+    if (!(o->zero_works && strcmp(value, "0") == 0) && !positive(value, &number))
+      return rb_usage("register", "%s '%s' is not a positive number", o->name, value);
+    if (o->whole && number != floor(number))
+      return rb_usage("register", "%s '%s' is not a whole number", o->name, value);
+    if (o->real)
+      *o->real = number;
+    else
+      *o->whole = number > 1e9 ? 1000000000 : (int)number;
     return 0;
   }
   return 0;
@@ -57,8 +61,9 @@ int rb_image_option(int argc, char **argv, int *i, rb_image_request *r, int *tak
   const struct {
     const char *name;
     const char **to;
-  } texts[] = {{"--template", &r->images[0]},       {"--reference", &r->images[1]}, {"--template-labels", &r->labels[0]}, {"--reference-labels", &r->labels[1]},
-               {"--variant", &r->variant},          {"--out", &r->out}};
+  } texts[] = {{"--template", &r->images[0]},        {"--reference", &r->images[1]},
+               {"--template-labels", &r->labels[0]}, {"--reference-labels", &r->labels[1]},
+               {"--variant", &r->variant},           {"--out", &r->out}};
   const char *value;
   *taken = 1;
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -68,7 +73,8 @@ int rb_image_option(int argc, char **argv, int *i, rb_image_request *r, int *tak
     return 0;
   }
   if ((value = rb_option(argc, argv, i, "--size"))) {
-    if (!parse_size(value, &r->grid)) return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
+    if (!parse_size(value, &r->grid))
+      return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
   } else if ((value = rb_option(argc, argv, i, "--resample"))) {
     if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
   } else if (strcmp(argv[*i], "--ignore-geometry") == 0) {
@@ -81,13 +87,15 @@ int rb_image_option(int argc, char **argv, int *i, rb_image_request *r, int *tak
 
 int rb_image_request_check(const rb_image_request *r) {
   if (!r->images[0] || !r->images[1]) return rb_usage("register", "--template and --reference are needed");
-  if (!r->labels[0] != !r->labels[1]) return rb_usage("register", "--template-labels and --reference-labels go together");
+  if (!r->labels[0] != !r->labels[1])
+    return rb_usage("register", "--template-labels and --reference-labels go together");
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }
 
 /* ---- before the solve ---------------------------------------------------------------------------------- */
 
-rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const char *preferred, const char *fallback, const rb_variant **out) {
+rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const char *preferred, const char *fallback,
+                           const rb_variant **out) {
   rb_status st = RB_OK;
   if (!r->variant) {
     RB_TRY(rb_variant_find(family, preferred, out));
@@ -107,7 +115,8 @@ rb_status rb_fits_memory(const rb_variant *v, size_t need) {
   size_t total, available;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(b->memory(&total, &available));
-  RB_CHECK(need <= available, RB_ENOMEM, "%s needs about %.1f GB of %s memory for this grid and %.1f GB are free; take a smaller --size", v->name,
+  RB_CHECK(need <= available, RB_ENOMEM,
+           "%s needs about %.1f GB of %s memory for this grid and %.1f GB are free; take a smaller --size", v->name,
            1e-9 * (double)need, b->name, 1e-9 * (double)available);
 done:
   return st;
@@ -116,9 +125,11 @@ done:
 /* Both images, and each image's labels. Files that are not there or no NIfTI are told by whoever reads them. */
 static rb_status same_geometry(const rb_image_request *r) {
   rb_status st = RB_OK;
-  const char *pairs[3][2] = {{r->images[0], r->images[1]}, {r->images[0], r->labels[0]}, {r->images[1], r->labels[1]}};
+  const char *pairs[3][2] = {
+      {r->images[0], r->images[1]}, {r->images[0], r->labels[0]}, {r->images[1], r->labels[1]}};
   for (int k = 0; k < 3 && !r->ignore_geometry; k++)
-    if (pairs[k][0] && pairs[k][1] && access(pairs[k][0], R_OK) == 0 && access(pairs[k][1], R_OK) == 0) RB_TRY(rb_volume_same_axes(pairs[k][0], pairs[k][1]));
+    if (pairs[k][0] && pairs[k][1] && access(pairs[k][0], R_OK) == 0 && access(pairs[k][1], R_OK) == 0)
+      RB_TRY(rb_volume_same_axes(pairs[k][0], pairs[k][1]));
 done:
   return st;
 }
@@ -134,7 +145,8 @@ done:
   return st;
 }
 
-/* Labels that one map alone has are told: their overlap is 0 whatever the registration does. None in common cannot be meant. */
+/* Labels that one map alone has are told: their overlap is 0 whatever the registration does. None in common cannot be
+ * meant. */
 static rb_status common_labels(const rb_pair *pair) {
   enum { LABELS = 256 };
   rb_status st = RB_OK;
@@ -142,10 +154,16 @@ static rb_status common_labels(const rb_pair *pair) {
   int common = 0, alone[2] = {0};
   for (int k = 0; k < 2; k++)
     for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) has[k][(unsigned char)pair->labels[k][i]] = 1;
-  for (int l = 1; l < LABELS; l++) common += has[0][l] && has[1][l], alone[0] += has[0][l] && !has[1][l], alone[1] += has[1][l] && !has[0][l];
-  RB_CHECK(common, RB_EINVAL, "the label maps have no label in common (%d in the template's alone, %d in the reference's)", alone[0], alone[1]);
+  for (int l = 1; l < LABELS; l++)
+    common += has[0][l] && has[1][l], alone[0] += has[0][l] && !has[1][l], alone[1] += has[1][l] && !has[0][l];
+  RB_CHECK(common, RB_EINVAL,
+           "the label maps have no label in common (%d in the template's alone, %d in the reference's)", alone[0],
+           alone[1]);
   if (alone[0] || alone[1])
-    fprintf(stderr, "regbench register: %d labels are in both maps, %d in the template's alone, %d in the reference's: these overlap by 0\n", common, alone[0], alone[1]);
+    fprintf(stderr,
+            "regbench register: %d labels are in both maps, %d in the template's alone, %d in the reference's: these "
+            "overlap by 0\n",
+            common, alone[0], alone[1]);
 done:
   return st;
 }
@@ -162,19 +180,22 @@ done:
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-rb_status rb_write_result(const rb_image_request *r, const rb_pair *pair, const char *name, const float *data, int vector) {
+rb_status rb_write_result(const rb_image_request *r, const rb_pair *pair, const char *name, const float *data,
+                          int vector) {
   rb_status st = RB_OK;
   char path[4096];
   RB_TRY(rb_path(path, sizeof path, "%s/%s", r->out, name));
-  RB_TRY(vector ? rb_volume_write_vector(path, &pair->like, pair->grid, data) : rb_volume_write(path, &pair->like, pair->grid, data));
+  RB_TRY(vector ? rb_volume_write_vector(path, &pair->like, pair->grid, data)
+                : rb_volume_write(path, &pair->like, pair->grid, data));
 done:
   return st;
 }
 
 json_t *rb_register_metrics(const char *program, const rb_variant *v, const rb_pair *pair, rb_register_costs k) {
-  json_t *j = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s,s:s},s:[I,I,I]}", "program", program, "commit", rb_build_commit(), "variant", v->name, "images", "template", pair->file[0],
-                        "template_sha256", pair->sha256[0], "reference", pair->file[1], "reference_sha256", pair->sha256[1], "grid_xyz", (json_int_t)pair->grid.n[2],
-                        (json_int_t)pair->grid.n[1], (json_int_t)pair->grid.n[0]);
+  json_t *j = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s,s:s},s:[I,I,I]}", "program", program, "commit",
+                        rb_build_commit(), "variant", v->name, "images", "template", pair->file[0], "template_sha256",
+                        pair->sha256[0], "reference", pair->file[1], "reference_sha256", pair->sha256[1], "grid_xyz",
+                        (json_int_t)pair->grid.n[2], (json_int_t)pair->grid.n[1], (json_int_t)pair->grid.n[0]);
   json_object_set_new(j, "seconds", json_pack("{s:f,s:f}", "solver", k.solver, "files_in_to_files_out", k.total));
   json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)k.peak));
   json_object_set_new(j, "memory_peak_with_results_bytes", json_integer((json_int_t)k.peak_with_results));

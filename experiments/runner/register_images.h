@@ -28,18 +28,21 @@ typedef struct {
 /* As rb_image_option, for a table of them. */
 int rb_number_options(int argc, char **argv, int *i, const rb_number_option *options, int count, int *taken);
 
-/* The variant asked for; without one `preferred`, and `fallback` where that cannot run here. Available, or the reason why not. */
-rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const char *preferred, const char *fallback, const rb_variant **out);
+/* The variant asked for; without one `preferred`, and `fallback` where that cannot run here. Available, or the reason
+ * why not. */
+rb_status rb_image_variant(rb_image_request *r, const rb_family *family, const char *preferred, const char *fallback,
+                           const rb_variant **out);
 /* RB_ENOMEM when `need` bytes exceed what the variant's backend has free. */
 rb_status rb_fits_memory(const rb_variant *v, size_t need);
 /* Compare the files' geometry, make the folder for results, read the images. */
 rb_status rb_image_open(const rb_image_request *r, rb_pair *pair);
 
 /* DIR/name; data [n], or [3][n] in voxels when vector. */
-rb_status rb_write_result(const rb_image_request *r, const rb_pair *pair, const char *name, const float *data, int vector);
+rb_status rb_write_result(const rb_image_request *r, const rb_pair *pair, const char *name, const float *data,
+                          int vector);
 
 typedef struct {
-  double total, solver, energy; /* s, s, J (NaN: not measured) */
+  double total, solver, energy;              /* s, s, J (NaN: not measured) */
   size_t predicted, peak, peak_with_results; /* bytes on the backend */
 } rb_register_costs;
 /* What every metrics.json begins with. New reference. */

@@ -34,25 +34,25 @@ json_t *rb_overlap_json(const rb_overlap *o) {
     snprintf(name, sizeof name, "%d", l);
     json_object_set_new(labels, name, json_real(o->label[l]));
   }
-  return json_pack("{s:o,s:o,s:o,s:o}", "union", rb_json_number(o->all), "mean_over_labels", rb_json_number(o->mean), "least", rb_json_number(o->least),
-                   "labels", labels);
+  return json_pack("{s:o,s:o,s:o,s:o}", "union", rb_json_number(o->all), "mean_over_labels", rb_json_number(o->mean),
+                   "least", rb_json_number(o->least), "labels", labels);
 }
 
 json_t *rb_iterations_json(const rb_claire_result *r) {
   json_t *rows = json_array();
   for (int i = 0; i < r->rows; i++) {
     const rb_claire_iteration *t = &r->table[i];
-    json_array_append_new(rows, json_pack("{s:i,s:i,s:f,s:i,s:f,s:f,s:f,s:f,s:f,s:f}", "level", t->level, "iteration", t->iteration, "beta", t->beta,
-                                          "matvecs", t->matvecs, "objective", t->objective, "mismatch", t->mismatch, "gradient", t->gradient, "step",
-                                          t->step, "forcing", t->forcing, "seconds", t->seconds));
+    json_array_append_new(
+        rows, json_pack("{s:i,s:i,s:f,s:i,s:f,s:f,s:f,s:f,s:f,s:f}", "level", t->level, "iteration", t->iteration,
+                        "beta", t->beta, "matvecs", t->matvecs, "objective", t->objective, "mismatch", t->mismatch,
+                        "gradient", t->gradient, "step", t->step, "forcing", t->forcing, "seconds", t->seconds));
   }
   return rows;
 }
 
 json_t *rb_profile_json(const rb_profile *p) {
   json_t *j = json_object();
-  for (int k = 0; k < RB_CLASSES; k++)
-  {
+  for (int k = 0; k < RB_CLASSES; k++) {
     json_t *one = json_pack("{s:f,s:f}", "units", p->units[k], "model_bytes", p->bytes[k]);
     if (p->stamps > 0) json_object_set_new(one, "seconds", json_real(p->seconds[k])); /* else nothing was timed */
     json_object_set_new(j, rb_class_name((rb_class)k), one);
@@ -62,7 +62,8 @@ json_t *rb_profile_json(const rb_profile *p) {
 }
 
 const char *rb_claire_end_name(rb_claire_end e) {
-  static const char *const names[] = {"converged", "stalled: the step fell below 2^-10", "iteration limit", "line search failed", "interrupted"};
+  static const char *const names[] = {"converged", "stalled: the step fell below 2^-10", "iteration limit",
+                                      "line search failed", "interrupted"};
   return names[e];
 }
 

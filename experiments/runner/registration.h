@@ -13,11 +13,14 @@ typedef struct {
   rb_overlap before, after, after_smoothed; /* smoothed: the paper's protocol */
 } rb_overlaps;
 
-/* Transport the template's labels both ways and compare with the reference's. warped may be NULL, else [N]: unsmoothed. */
+/* Transport the template's labels both ways and compare with the reference's. warped may be NULL, else [N]:
+ * unsmoothed. */
 rb_status rb_claire_overlaps(rb_claire *c, const rb_pair *pair, float *warped, rb_overlaps *out);
 
-/* Bytes on the backend that `register claire` asks for: the solver, and a second transport where labels are carried. */
-rb_status rb_register_claire_predict(const rb_variant *v, const rb_claire_options *o, rb_grid grid, int labels, size_t *need);
+/* Bytes on the backend that `register claire` asks for: the solver, and a second transport where labels are carried.
+ */
+rb_status rb_register_claire_predict(const rb_variant *v, const rb_claire_options *o, rb_grid grid, int labels,
+                                     size_t *need);
 
 json_t *rb_overlap_json(const rb_overlap *o);
 /* Iteration table as an array of objects. */

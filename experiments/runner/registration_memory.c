@@ -1,8 +1,10 @@
 #include "experiments/runner/registration.h"
 
-/* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the first stands:
- * its history, 14 fields, what a cubic basis keeps, and the spectral plans that differentiate and smooth. */
-rb_status rb_register_claire_predict(const rb_variant *v, const rb_claire_options *o, rb_grid grid, int labels, size_t *need) {
+/* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the
+ * first stands: its history, 14 fields, what a cubic basis keeps, and the spectral plans that differentiate and
+ * smooth. */
+rb_status rb_register_claire_predict(const rb_variant *v, const rb_claire_options *o, rb_grid grid, int labels,
+                                     size_t *need) {
   rb_status st = RB_OK;
   size_t host;
   RB_TRY(rb_claire_predict(v, o, grid, need, &host));

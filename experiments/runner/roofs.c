@@ -33,4 +33,3 @@ json_t *rb_roofs_json(void) {
   }
   return roofs;
 }
-

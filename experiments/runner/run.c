@@ -79,7 +79,8 @@ static rb_status run_cases(run_state *s, json_t *cases) {
     count(&s->tally, rb_json_text(j, "status", ""));
     char text[160];
     double t = rb_json_metric(j, "time"), e = rb_json_metric(j, "error_rms"), p = rb_json_metric(j, "percent_copy");
-    int n = t == t ? snprintf(text, sizeof text, "%.4g ms", 1e3 * t) : snprintf(text, sizeof text, "%.150s", rb_json_text(j, "reason", ""));
+    int n = t == t ? snprintf(text, sizeof text, "%.4g ms", 1e3 * t)
+                   : snprintf(text, sizeof text, "%.150s", rb_json_text(j, "reason", ""));
     if (t == t && p == p && n < 100) n += snprintf(text + n, sizeof text - (size_t)n, ", %.1f %% of copy", p);
     if (t == t && e == e && n < 120) snprintf(text + n, sizeof text - (size_t)n, ", error %.3g", e);
     rb_progress_case(&s->progress, i, s->count, c->id, rb_json_text(j, "status", ""), text);
@@ -99,16 +100,19 @@ static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
   const rb_family *const *f = rb_families(&n);
   for (int i = 0; i < n; i++)
     json_object_set_new(sources, f[i]->name,
-                        json_pack("{s:s,s:s}", "cpu", rb_source_hash(f[i]->name, RB_CPU), "cuda", rb_source_hash(f[i]->name, RB_CUDA)));
-  return json_pack("{s:s,s:s,s:{s:s,s:s,s:b},s:{s:s,s:s,s:s,s:s},s:s,s:s,s:s,s:{s:i,s:i,s:f,s:f,s:i,s:s},s:o}", "schema", RB_RECORD_SCHEMA, "schema_version",
-                   RB_RECORD_VERSION, "regbench", "version", RB_VERSION, "commit", rb_build_commit(), "dirty", rb_build_dirty(), "experiment", "paper",
-                   d->paper, "name", d->name, "title", d->title, "source", d->source, "descriptor", d->text, "descriptor_sha256", d->sha256, "preset",
-                   rb_preset_name(preset), "protocol", "least_samples", p.least, "most_samples", p.most, "budget_s", p.budget, "batch_under_s",
-                   p.batch_under, "warmups", p.warmups, "cache", d->cache, "sources", sources);
+                        json_pack("{s:s,s:s}", "cpu", rb_source_hash(f[i]->name, RB_CPU), "cuda",
+                                  rb_source_hash(f[i]->name, RB_CUDA)));
+  return json_pack("{s:s,s:s,s:{s:s,s:s,s:b},s:{s:s,s:s,s:s,s:s},s:s,s:s,s:s,s:{s:i,s:i,s:f,s:f,s:i,s:s},s:o}",
+                   "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "regbench", "version", RB_VERSION,
+                   "commit", rb_build_commit(), "dirty", rb_build_dirty(), "experiment", "paper", d->paper, "name",
+                   d->name, "title", d->title, "source", d->source, "descriptor", d->text, "descriptor_sha256",
+                   d->sha256, "preset", rb_preset_name(preset), "protocol", "least_samples", p.least, "most_samples",
+                   p.most, "budget_s", p.budget, "batch_under_s", p.batch_under, "warmups", p.warmups, "cache",
+                   d->cache, "sources", sources);
 }
 
-/* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table order. `preset`: how many
- * cases the preset has. */
+/* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table
+ * order. `preset`: how many cases the preset has. */
 static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete, int *preset) {
   rb_status st = RB_OK;
   rb_case *all = NULL;
@@ -126,9 +130,10 @@ static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out
     json_object_del(by_id, all[k].id);
   }
   json_array_foreach(cases, i, c) /* asked for by name where a phantom would stand in */
-    if (json_object_get(by_id, rb_json_text(c, "id", ""))) json_array_append(*out, c);
+      if (json_object_get(by_id, rb_json_text(c, "id", ""))) json_array_append(*out, c);
   /* complete: all that was asked for now, and nothing kept from a wider run that never ended */
-  *complete = (int)json_array_size(cases) == s->count && (json_array_size(*out) == json_array_size(cases) || (int)json_array_size(*out) == count);
+  *complete = (int)json_array_size(cases) == s->count &&
+              (json_array_size(*out) == json_array_size(cases) || (int)json_array_size(*out) == count);
 done:
   free(all);
   json_decref(by_id);
@@ -155,8 +160,9 @@ static rb_status finish(run_state *s, json_t *asked) {
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   rb_record_drop_undrawn(record);
   RB_TRY(rb_record_write(&s->place, record, &written));
-  fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed%s %s\n", s->d->paper, s->d->name, s->tally.valid, s->tally.invalid,
-          s->tally.skipped, s->tally.failed, written ? " ->" : "; kept is", s->place.path);
+  fprintf(stderr, "%s/%s: %d valid, %d invalid, %d skipped, %d failed%s %s\n", s->d->paper, s->d->name,
+          s->tally.valid, s->tally.invalid, s->tally.skipped, s->tally.failed, written ? " ->" : "; kept is",
+          s->place.path);
 done:
   json_decref(cases);
   json_decref(record);
@@ -170,14 +176,17 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   run_state s = {.options = o, .path = path, .place = {.lock = -1}};
   json_t *cases = json_array();
   RB_TRY(rb_descriptor_load(path, &s.d));
-  RB_TRY(rb_published_read(s.d, path, &s.published)); /* travels in the record, so that tables render from records alone */
+  RB_TRY(rb_published_read(s.d, path,
+                           &s.published)); /* travels in the record, so that tables render from records alone */
   RB_TRY(rb_cases_expand(s.d, o->preset, o->backend, o->filters, o->filter_count, &s.cases, &s.count));
   if (s.count == 0) {
     fprintf(stderr, "%s/%s: none of its cases is asked for by this --backend and --where\n", s.d->paper, s.d->name);
     goto done;
   }
   const char *absent = rb_cases_absent_data(s.d, o->preset, o->filters, o->filter_count);
-  if (absent) fprintf(stderr, "%s/%s: data %s is absent here, a phantom stands in; 'regbench data list' tells how to get it\n", s.d->paper, s.d->name, absent);
+  if (absent)
+    fprintf(stderr, "%s/%s: data %s is absent here, a phantom stands in; 'regbench data list' tells how to get it\n",
+            s.d->paper, s.d->name, absent);
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);
@@ -187,7 +196,10 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   if (o->resume) {
     json_decref(s.done);
     RB_TRY(rb_journal_read(&s.place, s.header, &s.done, &others));
-    if (others) fprintf(stderr, "%s/%s: %d cases of the journal are of other code, another build or another host; they are not kept\n", s.d->paper, s.d->name, others);
+    if (others)
+      fprintf(stderr,
+              "%s/%s: %d cases of the journal are of other code, another build or another host; they are not kept\n",
+              s.d->paper, s.d->name, others);
   }
   RB_TRY(rb_journal_append(&s.place, s.header)); /* once a run: what follows is of this build and host */
   rb_progress_open(&s.progress, s.d->paper, s.d->name);
@@ -196,7 +208,8 @@ static rb_status run_experiment(const rb_run_options *o, const char *path, tally
   if (st != RB_OK) goto done;
   RB_TRY(finish(&s, cases));
 done:
-  total->valid += s.tally.valid, total->invalid += s.tally.invalid, total->skipped += s.tally.skipped, total->failed += s.tally.failed;
+  total->valid += s.tally.valid, total->invalid += s.tally.invalid, total->skipped += s.tally.skipped,
+      total->failed += s.tally.failed;
   rb_record_close(&s.place);
   json_decref(cases);
   json_decref(s.header);
@@ -208,7 +221,9 @@ done:
 }
 
 static int exit_code_of(rb_status st) {
-  return st == RB_EINVAL || st == RB_EFORMAT || st == RB_ENOTFOUND ? RB_EXIT_USAGE : st == RB_EIO || st == RB_EBUSY ? RB_EXIT_INCOMPLETE : RB_EXIT_INTERNAL;
+  return st == RB_EINVAL || st == RB_EFORMAT || st == RB_ENOTFOUND ? RB_EXIT_USAGE
+         : st == RB_EIO || st == RB_EBUSY                          ? RB_EXIT_INCOMPLETE
+                                                                   : RB_EXIT_INTERNAL;
 }
 
 static int run_all(const rb_run_options *o) {
@@ -242,7 +257,8 @@ static int run_all(const rb_run_options *o) {
   if (total.invalid) return RB_EXIT_INVALID;
   if (total.failed) return RB_EXIT_INCOMPLETE;
   if (!total.valid) {
-    fprintf(stderr, "regbench run: nothing ran: %s\n", total.skipped ? "every case was skipped" : "no case was asked for");
+    fprintf(stderr, "regbench run: nothing ran: %s\n",
+            total.skipped ? "every case was skipped" : "no case was asked for");
     return RB_EXIT_NOTHING;
   }
   return RB_EXIT_OK;

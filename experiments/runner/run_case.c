@@ -39,10 +39,12 @@ static rb_status fits(const rb_case *c, const rb_workload *w, const rb_backend *
   need[b->kind] += backend_bytes;
   RB_TRY(rb_backend_get(RB_CPU, &host));
   RB_TRY(host->memory(&total, &available));
-  RB_CHECK(need[RB_CPU] <= available, RB_ENOMEM, "needs %zu bytes of host memory, %zu are free; take a smaller size", need[RB_CPU], available);
+  RB_CHECK(need[RB_CPU] <= available, RB_ENOMEM, "needs %zu bytes of host memory, %zu are free; take a smaller size",
+           need[RB_CPU], available);
   if (b->kind != RB_CPU) {
     RB_TRY(b->memory(&total, &available));
-    RB_CHECK(need[b->kind] <= available, RB_ENOMEM, "needs %zu bytes of %s memory, %zu are free; take a smaller size", need[b->kind], b->name, available);
+    RB_CHECK(need[b->kind] <= available, RB_ENOMEM, "needs %zu bytes of %s memory, %zu are free; take a smaller size",
+             need[b->kind], b->name, available);
   }
 done:
   return st;
@@ -54,8 +56,10 @@ rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_bac
   *out = 1;
   if (strcmp(c->descriptor->cache, "warm") == 0) return RB_OK;
   const size_t one = w->footprint(c), want = 2 * b->cache_bytes();
-  RB_CHECK(one && want / one + 2 <= MOST, RB_EUNSUPPORTED, "too small for cold caches: %d sets of its buffers hold %zu bytes, twice the last-level cache is %zu; take a larger size", MOST,
-           MOST * one, want);
+  RB_CHECK(one && want / one + 2 <= MOST, RB_EUNSUPPORTED,
+           "too small for cold caches: %d sets of its buffers hold %zu bytes, twice the last-level cache is %zu; "
+           "take a larger size",
+           MOST, MOST * one, want);
   *out = (int)(want / one) + 2;
 done:
   return st;
@@ -75,22 +79,29 @@ static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int 
   size_t backend, host;
   if (peak == 0) return; /* the work was a child's: its memory was not measured */
   w->predict(c, rotations, &backend, &host);
-  rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB", "high-water mark of the backend's memory, library work areas included");
-  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1", "the same over 4 B times the grid points");
+  rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB",
+                    "high-water mark of the backend's memory, library work areas included");
+  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1",
+                    "the same over 4 B times the grid points");
   rb_outcome_metric(o, "memory_predicted", 1e-9 * (double)backend, "GB", "told before the run");
-  if (backend) rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
+  if (backend)
+    rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
 }
 
 /* Work against the arithmetic that bounds it. */
 static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
-  const double arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind), exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0;
-  if (exponentials > 0) rb_outcome_metric(o, "percent_exp2", exponentials, "%", "100 pair_rate / measured exponentials; a pair used for both its points needs one");
+  const double arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind),
+               exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0;
+  if (exponentials > 0)
+    rb_outcome_metric(o, "percent_exp2", exponentials, "%",
+                      "100 pair_rate / measured exponentials; a pair used for both its points needs one");
   if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
 }
 
-/* Time a verified case and verify its last timed output; a run that is long enough is its own sample, and `first` its outcome. */
-static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void *state, int rotations, const rb_protocol *protocol, rb_outcome *first, rb_outcome *last,
-                         rb_timing *timing) {
+/* Time a verified case and verify its last timed output; a run that is long enough is its own sample, and `first` its
+ * outcome. */
+static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void *state, int rotations,
+                         const rb_protocol *protocol, rb_outcome *first, rb_outcome *last, rb_timing *timing) {
   rb_status st = RB_OK;
   if (protocol->once > rb_long_run()) {
     rb_timing_of_one(protocol->once, timing);
@@ -159,7 +170,8 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
     if (c->descriptor->counters) {
       rb_progress_phase(s->progress, "counters");
       rb_counters_add(*out, c, &last, w, &state, s->path, s->preset);
-      RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted"); /* Ctrl-C ends the profiler, too: --resume counts again */
+      RB_CHECK(!rb_interrupted, RB_EINTERRUPTED,
+               "interrupted"); /* Ctrl-C ends the profiler, too: --resume counts again */
     }
   }
   json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));

@@ -7,13 +7,35 @@
 #include <string.h>
 
 static const rb_workload *const workloads[] = {
-    &rb_workload_interp,     &rb_workload_interp_eval, &rb_workload_prefilter, &rb_workload_gradient,
-    &rb_workload_divergence, &rb_workload_partial,     &rb_workload_copy,      &rb_workload_copy_halo,
-    &rb_workload_registration, &rb_workload_registration_pictures, &rb_workload_advection, &rb_workload_published,
-    &rb_workload_landmarks,  &rb_workload_landmarks_pictures, &rb_workload_landmarks_gradient,
-    &rb_workload_gauss_sum,  &rb_workload_gauss_flow,  &rb_workload_gauss_backward,
-    &rb_workload_smooth,     &rb_workload_smooth_x1,   &rb_workload_smooth_x2,   &rb_workload_smooth_x3, &rb_workload_compose, &rb_workload_compose_loaded,
-    &rb_workload_demons,     &rb_workload_demons_pictures, &rb_workload_external, &rb_workload_cohort, &rb_workload_register_files,
+    &rb_workload_interp,
+    &rb_workload_interp_eval,
+    &rb_workload_prefilter,
+    &rb_workload_gradient,
+    &rb_workload_divergence,
+    &rb_workload_partial,
+    &rb_workload_copy,
+    &rb_workload_copy_halo,
+    &rb_workload_registration,
+    &rb_workload_registration_pictures,
+    &rb_workload_advection,
+    &rb_workload_published,
+    &rb_workload_landmarks,
+    &rb_workload_landmarks_pictures,
+    &rb_workload_landmarks_gradient,
+    &rb_workload_gauss_sum,
+    &rb_workload_gauss_flow,
+    &rb_workload_gauss_backward,
+    &rb_workload_smooth,
+    &rb_workload_smooth_x1,
+    &rb_workload_smooth_x2,
+    &rb_workload_smooth_x3,
+    &rb_workload_compose,
+    &rb_workload_compose_loaded,
+    &rb_workload_demons,
+    &rb_workload_demons_pictures,
+    &rb_workload_external,
+    &rb_workload_cohort,
+    &rb_workload_register_files,
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 
@@ -60,13 +82,15 @@ const char *rb_workload_axes(const char *kind) {
 int rb_workload_reads(const char *kind, const char *axis) { return has_word(rb_workload_axes(kind), axis); }
 
 #define PAIRS "phantom colin27 na??"
-/* Axes whose values are words; the others' are numbers. What is here and what a workload's own parser takes must agree: that one has the last word. */
+/* Axes whose values are words; the others' are numbers. What is here and what a workload's own parser takes must
+ * agree: that one has the last word. */
 static const struct {
   const char *kinds, *axis, *values;
 } words[] = {
     {"interp interp-eval prefilter", "data", "analytic phantom SET"},
     {"interp interp-eval prefilter", "points", "perturbed perturbed-half smooth localized"},
-    {"advection registration registration-pictures register-files demons demons-pictures external-registration", "data", PAIRS},
+    {"advection registration registration-pictures register-files demons demons-pictures external-registration",
+     "data", PAIRS},
     {"smooth smooth-x1 smooth-x2 smooth-x3 compose compose-loaded", "data", PAIRS},
     {"landmarks landmarks-pictures landmarks-gradient", "data", "mtl lung-1 lung-2 lung-3 synthetic-*"},
     {"advection registration registration-pictures", "resample", "antialias point"},
@@ -81,7 +105,8 @@ const char *rb_workload_values(const char *kind, const char *axis) {
 }
 
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback) {
-  assert(!c->method || strcmp(c->method->kind, "published") == 0 || rb_workload_reads(c->method->kind, axis) || strcmp(axis, "size") == 0 || strcmp(axis, "points") == 0); /* else `readers` has a gap */
+  assert(!c->method || strcmp(c->method->kind, "published") == 0 || rb_workload_reads(c->method->kind, axis) ||
+         strcmp(axis, "size") == 0 || strcmp(axis, "points") == 0); /* else `readers` has a gap */
   for (int i = 0; i < c->axes; i++)
     if (strcmp(c->axis[i], axis) == 0) return c->value[i];
   return fallback;
@@ -91,7 +116,8 @@ rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, do
   const char *text = rb_case_axis(c, axis, NULL);
   char *end = NULL;
   *out = text ? strtod(text, &end) : fallback;
-  if (text && (end == text || *end || !isfinite(*out))) return RB_FAIL(RB_EINVAL, "axis %s: '%s' is not a number", axis, text);
+  if (text && (end == text || *end || !isfinite(*out)))
+    return RB_FAIL(RB_EINVAL, "axis %s: '%s' is not a number", axis, text);
   return RB_OK;
 }
 
@@ -104,7 +130,9 @@ rb_status rb_size_parse(const char *text, rb_grid *out) {
   }
   for (int a = 0; a < 3; a++)
     if (n[a] < 1 || n[a] > 1 << 20) return RB_FAIL(RB_EINVAL, "size '%s': 1 to 2^20 points an axis", text);
-  if (n[0] * n[1] > (1LL << 40) / n[2]) return RB_FAIL(RB_EINVAL, "size '%s': at most 2^40 points", text); /* bytes of hundreds of fields stay below 2^63 */
+  if (n[0] * n[1] > (1LL << 40) / n[2])
+    return RB_FAIL(RB_EINVAL, "size '%s': at most 2^40 points",
+                   text); /* bytes of hundreds of fields stay below 2^63 */
   *out = rb_grid_make(n[0], n[1], n[2]);
   return RB_OK;
 }
@@ -118,7 +146,9 @@ void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char
 
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {
   if (o->verification_count < RB_CASE_VALUES)
-    o->verifications[o->verification_count++] = (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
+    o->verifications[o->verification_count++] =
+        (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
   else /* one that has no place must not count as passed */
-    o->verifications[RB_CASE_VALUES - 1] = (rb_verification){.name = "more verifications than a case holds", .against = against, .value = NAN, .limit = 0};
+    o->verifications[RB_CASE_VALUES - 1] = (rb_verification){
+        .name = "more verifications than a case holds", .against = against, .value = NAN, .limit = 0};
 }

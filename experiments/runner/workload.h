@@ -43,7 +43,7 @@ typedef struct {
   double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
   const char *data_file;           /* image that was read, or NULL */
   char data_sha256[65];
-  json_t *details;                 /* whatever else the record should hold, or NULL; the record takes it */
+  json_t *details; /* whatever else the record should hold, or NULL; the record takes it */
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
@@ -71,8 +71,8 @@ const char *rb_workload_axes(const char *kind);
 /* Whether `axis` is among them. */
 int rb_workload_reads(const char *kind, const char *axis);
 
-/* The values that a kind takes of an axis it reads, separated by blanks and with * and ? as in file names ("SET": any data set that the suite knows); "number"; NULL where
- * the kind does not read the axis. */
+/* The values that a kind takes of an axis it reads, separated by blanks and with * and ? as in file names ("SET": any
+ * data set that the suite knows); "number"; NULL where the kind does not read the axis. */
 const char *rb_workload_values(const char *kind, const char *axis);
 
 /* Value of an axis of the case, or `fallback`. */
@@ -84,10 +84,11 @@ rb_status rb_size_parse(const char *text, rb_grid *out);
 
 extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
     rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo, rb_workload_registration,
-    rb_workload_registration_pictures, rb_workload_advection, rb_workload_published,
-    rb_workload_landmarks, rb_workload_landmarks_pictures, rb_workload_landmarks_gradient, rb_workload_gauss_sum, rb_workload_gauss_flow,
-    rb_workload_gauss_backward, rb_workload_smooth, rb_workload_smooth_x1, rb_workload_smooth_x2, rb_workload_smooth_x3, rb_workload_compose,
-    rb_workload_compose_loaded, rb_workload_demons, rb_workload_demons_pictures, rb_workload_external, rb_workload_cohort, rb_workload_register_files;
+    rb_workload_registration_pictures, rb_workload_advection, rb_workload_published, rb_workload_landmarks,
+    rb_workload_landmarks_pictures, rb_workload_landmarks_gradient, rb_workload_gauss_sum, rb_workload_gauss_flow,
+    rb_workload_gauss_backward, rb_workload_smooth, rb_workload_smooth_x1, rb_workload_smooth_x2,
+    rb_workload_smooth_x3, rb_workload_compose, rb_workload_compose_loaded, rb_workload_demons,
+    rb_workload_demons_pictures, rb_workload_external, rb_workload_cohort, rb_workload_register_files;
 /* The verb register as a family of programs; its workload is register-files. */
 extern const rb_family rb_register_family;
 #endif

@@ -1,7 +1,8 @@
-/* advection: an image carried forward by a velocity, and back by its negative (brunn2020, Table 3): 14 interpolations.
+/* advection: an image carried forward by a velocity, and back by its negative (brunn2020, Table 3): 14
+ * interpolations.
  *
- * The velocity registers the pair of the case (worked out once a size and pair, by the fastest solver that this machine runs).
- * Verified: the image carried forward against the float64 transport of the same basis, on the CPU. */
+ * The velocity registers the pair of the case (worked out once a size and pair, by the fastest solver that this
+ * machine runs). Verified: the image carried forward against the float64 transport of the same basis, on the CPU. */
 #include "experiments/runner/host_apply.h"
 #include "kernels/field/field.h"
 #include "experiments/runner/registration.h"
@@ -26,10 +27,12 @@ typedef struct {
 
 /* What cases share. */
 static void key_of(const rb_case *c, char key[128]) {
-  snprintf(key, 128, "%s %s %s", rb_case_axis(c, "size", ""), rb_case_axis(c, "data", ""), rb_case_axis(c, "resample", ""));
+  snprintf(key, 128, "%s %s %s", rb_case_axis(c, "size", ""), rb_case_axis(c, "data", ""),
+           rb_case_axis(c, "resample", ""));
 }
 
-/* The pair of a case, kept for those that follow: a phantom at 256^3 takes 20 s to make. The caller owns its copies of the images. */
+/* The pair of a case, kept for those that follow: a phantom at 256^3 takes 20 s to make. The caller owns its copies
+ * of the images. */
 static rb_status pair_of(const rb_case *c, rb_pair *out) {
   static char key[128];
   static rb_pair kept;
@@ -118,7 +121,8 @@ static rb_status describe(const rb_case *c, rb_transport_desc *d) {
   *d = (rb_transport_desc){.grid = c->grid, .dtype = RB_F32, .steps = 4, .scheme = RB_FD8, .interp = c->variant};
   RB_CHECK(c->method->basis, RB_EINVAL, "method '%s' needs a basis", c->method->label);
   RB_TRY(rb_interp_basis_parse(c->method->basis, &d->basis, &d->prefilter));
-  RB_TRY(rb_variant_find(&rb_derivative_family, c->variant->backend == RB_CUDA ? "cuda/tile" : "cpu/omp", &d->derivative));
+  RB_TRY(rb_variant_find(&rb_derivative_family, c->variant->backend == RB_CUDA ? "cuda/tile" : "cpu/omp",
+                         &d->derivative));
 done:
   return st;
 }
@@ -190,7 +194,8 @@ static rb_status reference(const state *s, const double **out) {
   rb_transport_plan *t = NULL;
   rb_transport_desc d = s->desc;
   double *v = NULL;
-  snprintf(mine, sizeof mine, "%s %s %s", rb_case_axis(s->c, "size", ""), rb_case_axis(s->c, "data", ""), s->c->method->basis);
+  snprintf(mine, sizeof mine, "%s %s %s", rb_case_axis(s->c, "size", ""), rb_case_axis(s->c, "data", ""),
+           s->c->method->basis);
   *out = kept;
   if (strcmp(mine, key) == 0) return RB_OK;
   key[0] = '\0';
@@ -227,9 +232,12 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   memcpy(o->data_sha256, s->pair.sha256[0], sizeof o->data_sha256);
   RB_TRY(reference(s, &want));
   RB_TRY(s->backend->download(got, s->forward, bytes_of(s->c)));
-  for (int64_t i = 0; i < s->n; i++) error += ((double)got[i] - want[i]) * ((double)got[i] - want[i]), norm += want[i] * want[i];
-  /* float32, or weights of 8 bits: 2^-9 of a cell moves a value by about the image's mean difference between neighbours */
-  rb_outcome_verify(o, "relative l2 distance of the image carried forward", sqrt(error / norm), ((const rb_interp_ops *)s->c->variant->ops)->weight_bits ? 5e-3 : 2e-5,
+  for (int64_t i = 0; i < s->n; i++)
+    error += ((double)got[i] - want[i]) * ((double)got[i] - want[i]), norm += want[i] * want[i];
+  /* float32, or weights of 8 bits: 2^-9 of a cell moves a value by about the image's mean difference between
+   * neighbours */
+  rb_outcome_verify(o, "relative l2 distance of the image carried forward", sqrt(error / norm),
+                    ((const rb_interp_ops *)s->c->variant->ops)->weight_bits ? 5e-3 : 2e-5,
                     "cpu float64, same basis");
   RB_TRY(s->backend->download(got, s->back, bytes_of(s->c)));
   norm = 0;
@@ -240,10 +248,12 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "error_relative", sqrt(lost / norm), "1", "|m back - m| / |m|");
   o->bytes = 14 * 20 * n, o->flops = 0;
   rb_outcome_metric(o, "interpolations", 14, "1", "two solves of 3 + 4");
-  rb_outcome_metric(o, "paper_bytes_a_call", prefilter ? 44 : 20, "B", "what the paper's GB/s divide: 20 B a point, 24 more for a prefilter's three passes");
+  rb_outcome_metric(o, "paper_bytes_a_call", prefilter ? 44 : 20, "B",
+                    "what the paper's GB/s divide: 20 B a point, 24 more for a prefilter's three passes");
 done:
   free(got);
   return st;
 }
 
-const rb_workload rb_workload_advection = {"advection", &rb_interp_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_advection = {"advection", &rb_interp_family, predict, footprint, setup, run, poison,
+                                           verify,      teardown};

@@ -1,5 +1,5 @@
-/* landmarks-cohort: Table 1 of shooting2018 as it was made: the template is matched to every subject of a cohort, one after the other,
- * and what is reported are means over the subjects.
+/* landmarks-cohort: Table 1 of shooting2018 as it was made: the template is matched to every subject of a cohort, one
+ * after the other, and what is reported are means over the subjects.
  *
  * Verified: for every subject the objective at the momentum found is float64's, and it fell. */
 #include "experiments/runner/landmark_case.h"
@@ -41,7 +41,8 @@ static void teardown(void *p) {
 }
 
 static rb_status create(const state *s, const rb_landmarks_config *config, int subject, rb_landmarks **out) {
-  return rb_landmark_case_create(config, &s->options, RB_COHORT_POINTS, 3, s->cohort->template_points, s->cohort->target[subject], out);
+  return rb_landmark_case_create(config, &s->options, RB_COHORT_POINTS, 3, s->cohort->template_points,
+                                 s->cohort->target[subject], out);
 }
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
@@ -55,7 +56,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_TRY(rb_landmark_cohort_make(subjects, &s->cohort));
   s->result = calloc((size_t)subjects, sizeof *s->result);
   RB_CHECK(s->result, RB_ENOMEM, "host memory");
-  for (; s->subjects < subjects; s->subjects++) RB_TRY(create(s, c->variant->ops, s->subjects, &s->solver[s->subjects]));
+  for (; s->subjects < subjects; s->subjects++)
+    RB_TRY(create(s, c->variant->ops, s->subjects, &s->solver[s->subjects]));
   *out = s;
   s = NULL;
 done:
@@ -101,24 +103,30 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     const double error = fabs(r->objective / exact_value - 1), ratio = r->objective / r->table[0].objective;
     if (off == off && !(error <= off)) off = error;
     if (rose == rose && !(ratio <= rose)) rose = ratio;
-    const double values[6] = {r->average_before, r->greatest_before, r->average_after, r->greatest_after, r->seconds, r->evaluations};
+    const double values[6] = {r->average_before, r->greatest_before, r->average_after,
+                              r->greatest_after, r->seconds,         r->evaluations};
     for (int q = 0; q < 6; q++) mean[q] += values[q] / s->subjects;
   }
-  rb_outcome_verify(o, "relative error of the objective, worst subject", off, strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") == 0 ? 0.02 : 2e-3,
-                    "cpu float64 at the same momentum");
+  rb_outcome_verify(
+      o, "relative error of the objective, worst subject", off,
+      strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") == 0 ? 0.02 : 2e-3,
+      "cpu float64 at the same momentum");
   rb_outcome_verify(o, "objective over its start, worst subject", rose, 1, "descent");
-  rb_outcome_metric(o, "distance_before", mean[0], "mm", "mean over subjects of the mean distance of corresponding points");
+  rb_outcome_metric(o, "distance_before", mean[0], "mm",
+                    "mean over subjects of the mean distance of corresponding points");
   rb_outcome_metric(o, "greatest_before", mean[1], "mm", "mean over subjects of the greatest");
   rb_outcome_metric(o, "distance_after", mean[2], "mm", "the same at t = 1");
   rb_outcome_metric(o, "greatest_after", mean[3], "mm", "the same at t = 1");
   rb_outcome_metric(o, "time_subject", mean[4], "s", "mean over subjects of a solve");
   rb_outcome_metric(o, "time_evaluation", mean[4] / mean[5], "s", "time_subject / mean evaluations");
   rb_outcome_metric(o, "evaluations", mean[5], "1", "mean over subjects");
-  rb_outcome_metric(o, "registered", s->cohort->registered, "1", "subjects whose landmarks a CLAIRE registration carried; the others by known diffeomorphisms");
+  rb_outcome_metric(o, "registered", s->cohort->registered, "1",
+                    "subjects whose landmarks a CLAIRE registration carried; the others by known diffeomorphisms");
 done:
   rb_landmarks_destroy(twin);
   free(momentum);
   return st;
 }
 
-const rb_workload rb_workload_cohort = {"landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_cohort = {
+    "landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};

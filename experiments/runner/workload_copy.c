@@ -43,7 +43,8 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int rotations
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   RB_TRY(rb_variant_timed(c->variant));
   const char *slash = strchr(c->variant->name, '/');
-  RB_CHECK(slash && strcmp(slash + 1, halo ? "copy-halo" : "copy") == 0, RB_EUNSUPPORTED, "%s is no copy", c->variant->name);
+  RB_CHECK(slash && strcmp(slash + 1, halo ? "copy-halo" : "copy") == 0, RB_EUNSUPPORTED, "%s is no copy",
+           c->variant->name);
   s->ops = rb_copy_kernels(b->kind);
   RB_CHECK(s->ops && (!halo || s->ops->halo), RB_EUNSUPPORTED, "backend %s has no copy with halo", b->name);
   s->host = malloc(bytes_of(c));
@@ -59,8 +60,12 @@ done:
   teardown(s);
   return st;
 }
-static rb_status setup(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_kind(c, b, r, 0, out); }
-static rb_status setup_halo(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_kind(c, b, r, 1, out); }
+static rb_status setup(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_kind(c, b, r, 0, out);
+}
+static rb_status setup_halo(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_kind(c, b, r, 1, out);
+}
 
 static rb_status run(void *p, int turn) {
   state *s = p;
@@ -88,5 +93,7 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_copy = {"copy", &rb_probe_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_copy_halo = {"copy-halo", &rb_probe_family, predict, footprint, setup_halo, run, poison, verify, teardown};
+const rb_workload rb_workload_copy = {"copy", &rb_probe_family, predict, footprint, setup,
+                                      run,    poison,           verify,  teardown};
+const rb_workload rb_workload_copy_halo = {"copy-halo", &rb_probe_family, predict, footprint, setup_halo,
+                                           run,         poison,           verify,  teardown};

@@ -1,10 +1,10 @@
-/* demons: a whole log-demons registration (demons2020, Figure 9), from v = 0 on images that are already on the backend;
- * demons-pictures: the same, and slices of it.
+/* demons: a whole log-demons registration (demons2020, Figure 9), from v = 0 on images that are already on the
+ * backend; demons-pictures: the same, and slices of it.
  *
- * Axes: size, data, iterations (75), sigma_fluid (3), update (sum, bch, compose), images ("bytes": point sampling, 0 to 255 cut to whole numbers, as the
- * authors' program was given them; "antialias": as brunn2020's), stop (0).
- * Verified: the energies of the first iterations and the energy of the last velocity are what float64 on the CPU gives; energy fell;
- * no voxel folds. */
+ * Axes: size, data, iterations (75), sigma_fluid (3), update (sum, bch, compose), images ("bytes": point sampling, 0
+ * to 255 cut to whole numbers, as the authors' program was given them; "antialias": as brunn2020's), stop (0).
+ * Verified: the energies of the first iterations and the energy of the last velocity are what float64 on the CPU
+ * gives; energy fell; no voxel folds. */
 #include "experiments/runner/demons_images.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/panels.h"
@@ -26,7 +26,7 @@ typedef struct {
   rb_demons_options options;
   rb_pair pair;
   rb_demons *solver;
-  double setup_first, setup_median; /* of SETUPS, as long as they take less than a second together */
+  double setup_first, setup_median;            /* of SETUPS, as long as they take less than a second together */
   rb_demons_result result, first, last, timed; /* first, last: float64 on the CPU */
   float *velocity;                             /* of the last verification */
   double det_min, det_mean, det_max, mismatch, agreement;
@@ -54,7 +54,8 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   size_t wide = 0;
   (void)rotations;
   *backend = 0;
-  if (options_of(c, &o) == RB_OK && rb_demons_predict(c->variant, &o, c->grid, backend) == RB_OK && rb_variant_find(&rb_demons_family, "cpu-f64", &twin) == RB_OK)
+  if (options_of(c, &o) == RB_OK && rb_demons_predict(c->variant, &o, c->grid, backend) == RB_OK &&
+      rb_variant_find(&rb_demons_family, "cpu-f64", &twin) == RB_OK)
     rb_demons_predict(twin, &o, c->grid, &wide);
   rb_clear();
   *host = wide + 20 * (size_t)rb_grid_points(c->grid) * sizeof(float);
@@ -79,7 +80,8 @@ static rb_status create_repeatedly(state *s) {
   while (made < SETUPS && (made == 0 || sum < 1)) {
     rb_demons_destroy(s->solver);
     s->solver = NULL;
-    RB_TRY(rb_demons_create(s->c->variant, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &s->solver));
+    RB_TRY(rb_demons_create(s->c->variant, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE],
+                            s->pair.image[RB_REFERENCE], &s->solver));
     seconds[made] = rb_demons_setup_seconds(s->solver);
     sum += seconds[made++];
   }
@@ -127,7 +129,9 @@ static rb_status poison(void *p, int turn) {
 /* ---- what is verified ---------------------------------------------------------------------------------- */
 
 /* A solve that was interrupted verifies nothing. */
-static rb_status whole(const rb_demons_result *r) { return r->end == RB_DEMONS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK; }
+static rb_status whole(const rb_demons_result *r) {
+  return r->end == RB_DEMONS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK;
+}
 
 /* Energies by float64 on the CPU: `iterations` from v = 0, or at `velocity`. */
 static rb_status twin(state *s, const float *velocity, int iterations, rb_demons_result *out) {
@@ -175,7 +179,9 @@ static rb_status make_panels(state *s, const float *warped, const float *det, co
   RB_CHECK(room, RB_ENOMEM, "host memory");
   for (size_t i = 0; i < n; i++) most = fmaxf(most, fmaxf(s->pair.image[0][i], s->pair.image[1][i]));
   most = fmaxf(most, 1e-30f);
-  for (size_t i = 0; i < n; i++) room[i] = s->pair.image[RB_TEMPLATE][i] / most, room[n + i] = s->pair.image[RB_REFERENCE][i] / most, room[2 * n + i] = warped[i] / most;
+  for (size_t i = 0; i < n; i++)
+    room[i] = s->pair.image[RB_TEMPLATE][i] / most, room[n + i] = s->pair.image[RB_REFERENCE][i] / most,
+    room[2 * n + i] = warped[i] / most;
   const rb_panel_fields f = {room, room + n, room + 2 * n, det, NULL};
   json_decref(s->panels);
   s->panels = NULL;
@@ -201,7 +207,8 @@ static void measure_images(state *s, const float *warped, const float *det) {
 static rb_status examine(state *s) {
   rb_status st = RB_OK;
   const size_t n = (size_t)s->n;
-  float *v = malloc(3 * n * sizeof *v), *warped = malloc(n * sizeof *warped), *det = malloc(n * sizeof *det), *labels = NULL;
+  float *v = malloc(3 * n * sizeof *v), *warped = malloc(n * sizeof *warped), *det = malloc(n * sizeof *det),
+        *labels = NULL;
   RB_CHECK(v && warped && det, RB_ENOMEM, "host memory");
   RB_TRY(rb_demons_velocity(s->solver, v));
   if (s->velocity && memcmp(v, s->velocity, 3 * n * sizeof *v) == 0) goto done;
@@ -236,7 +243,8 @@ done:
 }
 
 static void add_parts(const state *s, rb_outcome *o) {
-  static const char *const names[RB_DEMONS_PARTS] = {"time_force", "time_fluid", "time_update", "time_diffusion", "time_exponential", "time_warp", "time_energy"};
+  static const char *const names[RB_DEMONS_PARTS] = {
+      "time_force", "time_fluid", "time_update", "time_diffusion", "time_exponential", "time_warp", "time_energy"};
   double sum = 0;
   for (int p = 0; p < RB_DEMONS_PARTS; p++) {
     rb_outcome_metric(o, names[p], s->timed.parts[p], "s", "sum over the iterations of the time between two stamps");
@@ -254,22 +262,30 @@ static json_t *energies(const rb_demons_result *r) {
 /* The greater of two errors; a NaN stays. */
 static double worse(double worst, double e) { return worst == worst && !(e <= worst) ? e : worst; }
 
-/* Sums of squares over all voxels. The force is d g / (|g|^2 + d^2): where both are nothing but rounding (flat parts of smooth images) it is
- * as long as elsewhere, and float32 differs from float64 there: 2e-4 of the energy on the anti-aliased phantom, 3e-7 once its intensities are
- * whole numbers. 8-bit weights move energies by some 1e-3. The last energy is compared at a velocity that has lost what it held in the padding. */
+/* Sums of squares over all voxels. The force is d g / (|g|^2 + d^2): where both are nothing but rounding (flat parts
+ * of smooth images) it is as long as elsewhere, and float32 differs from float64 there: 2e-4 of the energy on the
+ * anti-aliased phantom, 3e-7 once its intensities are whole numbers. 8-bit weights move energies by some 1e-3. The
+ * last energy is compared at a velocity that has lost what it held in the padding. */
 static void verify_values(const state *s, rb_outcome *o) {
   const rb_demons_config *config = s->c->variant->ops;
-  const int texture = strstr(config->compose, "texture-linear") != NULL, whole_numbers = strcmp(rb_case_axis(s->c, "images", "bytes"), "bytes") == 0;
+  const int texture = strstr(config->compose, "texture-linear") != NULL,
+            whole_numbers = strcmp(rb_case_axis(s->c, "images", "bytes"), "bytes") == 0;
   const int checked = TWIN_ITERATIONS < s->options.iterations ? TWIN_ITERATIONS : s->options.iterations;
   const rb_demons_result *r = &s->result;
   double off = worse(0, fabs(r->before / s->first.before - 1)), rose = 0;
   for (int i = 0; i < checked; i++) off = worse(off, fabs(r->energy[i] / s->first.energy[i] - 1));
   for (int i = 0; i < r->iterations; i++) rose = worse(rose, r->energy[i] / (i ? r->energy[i - 1] : r->before) - 1);
   rb_outcome_verify(o, "float64 iterations that were not made", checked - s->first.iterations, 0, "cpu float64");
-  rb_outcome_verify(o, "relative error of the first energies", off, texture ? 0.005 : whole_numbers ? 1e-5 : 1e-3, "cpu float64, three iterations");
-  rb_outcome_verify(o, "relative error of the last energy", fabs(r->after / s->last.before - 1), texture ? 0.005 : 1e-4, "cpu float64 at the same velocity, without what it holds in the padding");
+  rb_outcome_verify(o, "relative error of the first energies", off,
+                    texture         ? 0.005
+                    : whole_numbers ? 1e-5
+                                    : 1e-3,
+                    "cpu float64, three iterations");
+  rb_outcome_verify(o, "relative error of the last energy", fabs(r->after / s->last.before - 1),
+                    texture ? 0.005 : 1e-4, "cpu float64 at the same velocity, without what it holds in the padding");
   if (s->agreement == s->agreement)
-    rb_outcome_verify(o, "mean squared difference to the CPU's result over that before", s->agreement / r->before, texture ? 1e-3 : 1e-6, "cpu float32, all iterations");
+    rb_outcome_verify(o, "mean squared difference to the CPU's result over that before", s->agreement / r->before,
+                      texture ? 1e-3 : 1e-6, "cpu float32, all iterations");
   rb_outcome_verify(o, "greatest relative rise of the energy in an iteration", rose, 0.01, "descent");
   rb_outcome_verify(o, "-det (positive: orientation kept)", -s->det_min, 0, "diffeomorphism");
 }
@@ -286,16 +302,20 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     return RB_OK;
   }
   RB_TRY(examine(s));
-  o->details = json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256", s->pair.sha256[RB_REFERENCE], "end", rb_demons_end_name(timed.end),
-                         "energies", energies(&timed));
+  o->details =
+      json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
+                s->pair.sha256[RB_REFERENCE], "end", rb_demons_end_name(timed.end), "energies", energies(&timed));
   if (s->panels) json_object_set(o->details, "panels", s->panels);
   verify_values(s, o);
   rb_outcome_metric(o, "before", timed.before, "1", "sum over the padded grid of (F - M)^2 / voxels of the images");
   rb_outcome_metric(o, "after", timed.after, "1", "the same of the warped image");
   rb_outcome_metric(o, "mismatch", s->mismatch, "1", "|M o s - F|^2 / |M - F|^2 on the images' own grid");
-  if (s->agreement == s->agreement) rb_outcome_metric(o, "agreement", s->agreement, "1", "mean squared difference of the images warped by this variant and by float32 on the CPU");
+  if (s->agreement == s->agreement)
+    rb_outcome_metric(o, "agreement", s->agreement, "1",
+                      "mean squared difference of the images warped by this variant and by float32 on the CPU");
   rb_outcome_metric(o, "iterations", timed.iterations, "1", "iterations done");
-  rb_outcome_metric(o, "time_setup", s->setup_median, "s", "buffers, textures and images on the backend, median of up to 5; outside time");
+  rb_outcome_metric(o, "time_setup", s->setup_median, "s",
+                    "buffers, textures and images on the backend, median of up to 5; outside time");
   rb_outcome_metric(o, "time_setup_first", s->setup_first, "s", "the first of them");
   rb_outcome_metric(o, "voxels", 1e-6 * (double)s->n, "M", "of the images, without padding");
   rb_outcome_metric(o, "longest", timed.longest, "voxel", "greatest displacement");
@@ -304,7 +324,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "det_max", s->det_max, "1", "max");
   if (s->pair.labels[0] && s->pair.labels[1]) {
     rb_outcome_metric(o, "dice_before", s->before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
-    rb_outcome_metric(o, "dice_unsmoothed", s->after.all, "1", "the same, each voxel with the label nearest to where it comes from");
+    rb_outcome_metric(o, "dice_unsmoothed", s->after.all, "1",
+                      "the same, each voxel with the label nearest to where it comes from");
     rb_outcome_metric(o, "dice_labels", s->after.mean, "1", "mean over labels of each label's own Dice");
   }
   add_parts(s, o);
@@ -312,5 +333,7 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_demons = {"demons", &rb_demons_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_demons_pictures = {"demons-pictures", &rb_demons_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+const rb_workload rb_workload_demons = {"demons", &rb_demons_family, predict, footprint, setup, run, poison,
+                                        verify,   teardown};
+const rb_workload rb_workload_demons_pictures = {
+    "demons-pictures", &rb_demons_family, predict, footprint, setup_pictures, run, poison, verify, teardown};

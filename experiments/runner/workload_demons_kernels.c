@@ -1,7 +1,9 @@
-/* smooth, smooth-x1 to -x3, compose, compose-loaded: the kernels of demons2020 on a velocity field that registers a pair.
+/* smooth, smooth-x1 to -x3, compose, compose-loaded: the kernels of demons2020 on a velocity field that registers a
+ * pair.
  *
- * compose-loaded leaves out the copy of the field into textures, where a variant makes one. Verified at nodes spread over the
- * grid, its corners among them, by the oracle's formula in float64, and at every node by the baseline on the CPU. */
+ * compose-loaded leaves out the copy of the field into textures, where a variant makes one. Verified at nodes spread
+ * over the grid, its corners among them, by the oracle's formula in float64, and at every node by the baseline on the
+ * CPU. */
 #include "experiments/runner/demons_images.h"
 #include "experiments/runner/host_apply.h"
 #include "experiments/runner/workload.h"
@@ -25,17 +27,19 @@ typedef struct {
   int64_t n;
   rb_smooth_plan *smooth;
   rb_compose_plan *compose;
-  float *in;            /* host [3][n] */
-  float *baseline;      /* host [3][n]: what cpu/omp makes of it */
-  double steepest;      /* greatest difference of neighbouring values */
-  void *a, *b, *out;    /* device [3][n]: the field, its copy, the result */
+  float *in;         /* host [3][n] */
+  float *baseline;   /* host [3][n]: what cpu/omp makes of it */
+  double steepest;   /* greatest difference of neighbouring values */
+  void *a, *b, *out; /* device [3][n]: the field, its copy, the result */
 } state;
 
 static size_t bytes_of(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
-/* The field, its copy or the plan's scratch, the result, and the baseline's scratch. The field itself comes of a registration on the CPU, beside the
- * plan. */
+/* The field, its copy or the plan's scratch, the result, and the baseline's scratch. The field itself comes of a
+ * registration on the CPU, beside the plan. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  const size_t kernels = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3 : strstr(c->variant->name, "texture") ? bytes_of(c) : 0);
+  const size_t kernels = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3
+                                            : strstr(c->variant->name, "texture")       ? bytes_of(c)
+                                                                                        : 0);
   const size_t registration = rb_demons_velocity_bytes(rb_case_axis(c, "data", "phantom"));
   const int on_host = c->variant->backend == RB_CPU;
   (void)rotations;
@@ -79,7 +83,8 @@ static rb_status work_out_baseline(state *s) {
   if (s->what == SMOOTH || s->what == PASS) {
     RB_TRY(rb_variant_find(&rb_smooth_family, "cpu/omp", &v));
     RB_TRY(rb_smooth_create(v, &smooth, &sp));
-    RB_TRY(s->what == SMOOTH ? rb_smooth(sp, s->sigma, s->in, s->baseline) : rb_smooth_pass(sp, s->sigma, s->axis, s->in, s->baseline));
+    RB_TRY(s->what == SMOOTH ? rb_smooth(sp, s->sigma, s->in, s->baseline)
+                             : rb_smooth_pass(sp, s->sigma, s->axis, s->in, s->baseline));
   } else {
     RB_TRY(rb_variant_find(&rb_compose_family, "cpu/omp", &v));
     RB_TRY(rb_compose_create(v, &compose, &cp));
@@ -101,8 +106,10 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, what w, int a
   s->sigma = sqrt(variance);
   const rb_smooth_desc smooth = {.grid = c->grid, .components = 3, .dtype = RB_F32, .sigma = s->sigma};
   const rb_compose_desc compose = {.grid = c->grid, .dtype = RB_F32};
-  if (w == SMOOTH || w == PASS) RB_TRY(rb_smooth_create(c->variant, &smooth, &s->smooth));
-  else RB_TRY(rb_compose_create(c->variant, &compose, &s->compose));
+  if (w == SMOOTH || w == PASS)
+    RB_TRY(rb_smooth_create(c->variant, &smooth, &s->smooth));
+  else
+    RB_TRY(rb_compose_create(c->variant, &compose, &s->compose));
   s->in = malloc(bytes_of(c));
   RB_CHECK(s->in, RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
   RB_TRY(rb_demons_velocity_field(rb_case_axis(c, "data", "phantom"), c->grid, s->in));
@@ -118,21 +125,37 @@ done:
   teardown(s);
   return st;
 }
-static rb_status setup_smooth(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, SMOOTH, -1, out); }
-static rb_status setup_x1(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 0, out); }
-static rb_status setup_x2(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 1, out); }
-static rb_status setup_x3(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, PASS, 2, out); }
-static rb_status setup_compose(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, COMPOSE, -1, out); }
-static rb_status setup_loaded(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, LOADED, -1, out); }
+static rb_status setup_smooth(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, SMOOTH, -1, out);
+}
+static rb_status setup_x1(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, PASS, 0, out);
+}
+static rb_status setup_x2(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, PASS, 1, out);
+}
+static rb_status setup_x3(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, PASS, 2, out);
+}
+static rb_status setup_compose(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, COMPOSE, -1, out);
+}
+static rb_status setup_loaded(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, LOADED, -1, out);
+}
 
 static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   switch (s->what) {
-    case SMOOTH: return rb_smooth(s->smooth, s->sigma, s->a, s->out);
-    case PASS: return rb_smooth_pass(s->smooth, s->sigma, s->axis, s->a, s->out);
-    case COMPOSE: return rb_compose(s->compose, 1, s->a, s->b, s->out);
-    default: return rb_compose_loaded(s->compose, 1, s->a, s->b, s->out);
+    case SMOOTH:
+      return rb_smooth(s->smooth, s->sigma, s->a, s->out);
+    case PASS:
+      return rb_smooth_pass(s->smooth, s->sigma, s->axis, s->a, s->out);
+    case COMPOSE:
+      return rb_compose(s->compose, 1, s->a, s->b, s->out);
+    default:
+      return rb_compose_loaded(s->compose, 1, s->a, s->b, s->out);
   }
 }
 static rb_status poison(void *p, int turn) {
@@ -144,19 +167,23 @@ static rb_status poison(void *p, int turn) {
 /* Node k of those looked at: the eight corners, then a stride that is prime to nothing in particular. */
 static int64_t node_of(const state *s, int k) {
   const rb_grid g = s->c->grid;
-  if (k < 8) return ((k & 1 ? g.n[0] - 1 : 0) * g.n[1] + (k & 2 ? g.n[1] - 1 : 0)) * g.n[2] + (k & 4 ? g.n[2] - 1 : 0);
+  if (k < 8)
+    return ((k & 1 ? g.n[0] - 1 : 0) * g.n[1] + (k & 2 ? g.n[1] - 1 : 0)) * g.n[2] + (k & 4 ? g.n[2] - 1 : 0);
   return (int64_t)((double)k * 0.6180339887498949 * (double)s->n) % s->n;
 }
 
-/* What roundings may change for values of at most `range`: of a composition, the family's bound with the field's own steepest step in place
- * of the worst one, and points that lie at most at the longest axis. */
+/* What roundings may change for values of at most `range`: of a composition, the family's bound with the field's own
+ * steepest step in place of the worst one, and points that lie at most at the longest axis. */
 static double limit_of(const state *s, double range) {
   const rb_grid g = s->c->grid;
   const rb_smooth_desc sd = {.grid = g, .components = 3, .dtype = RB_F32};
   if (s->what == SMOOTH || s->what == PASS) return rb_smooth_tolerance(&sd, s->sigma, range);
-  const double longest = (double)(g.n[0] > g.n[1] ? g.n[0] > g.n[2] ? g.n[0] : g.n[2] : g.n[1] > g.n[2] ? g.n[1] : g.n[2]);
+  const double longest = (double)(g.n[0] > g.n[1]   ? g.n[0] > g.n[2] ? g.n[0] : g.n[2]
+                                    : g.n[1] > g.n[2] ? g.n[1]
+                                                    : g.n[2]);
   const int bits = ((const rb_compose_ops *)s->c->variant->ops)->weight_bits;
-  return 24 * FLT_EPSILON * range + 3 * s->steepest * (2 * FLT_EPSILON * (longest + range) + (bits ? ldexp(1, -bits) : 0));
+  return 24 * FLT_EPSILON * range +
+         3 * s->steepest * (2 * FLT_EPSILON * (longest + range) + (bits ? ldexp(1, -bits) : 0));
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -183,7 +210,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   for (int k = 0; k < 3 * NODES; k++) {
     const int64_t i = node_of(s, k / 3), at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
     const int c = k % 3;
-    const double want = smoothing ? rb_smooth_oracle_at(&sd, &kernel, s->axis, s->in, c, at) : rb_compose_oracle_at(&cd, 1, s->in, s->in, c, i);
+    const double want = smoothing ? rb_smooth_oracle_at(&sd, &kernel, s->axis, s->in, c, at)
+                                  : rb_compose_oracle_at(&cd, 1, s->in, s->in, c, i);
     off[k] = fabs((double)got[c * s->n + i] - want);
   }
   for (int k = 0; k < 3 * NODES; k++)
@@ -204,7 +232,8 @@ done:
   return st;
 }
 
-#define WORKLOAD(symbol, kind, family, setup) const rb_workload symbol = {kind, &family, predict, footprint, setup, run, poison, verify, teardown}
+#define WORKLOAD(symbol, kind, family, setup) \
+  const rb_workload symbol = {kind, &family, predict, footprint, setup, run, poison, verify, teardown}
 WORKLOAD(rb_workload_smooth, "smooth", rb_smooth_family, setup_smooth);
 WORKLOAD(rb_workload_smooth_x1, "smooth-x1", rb_smooth_family, setup_x1);
 WORKLOAD(rb_workload_smooth_x2, "smooth-x2", rb_smooth_family, setup_x2);

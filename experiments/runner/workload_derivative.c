@@ -77,8 +77,8 @@ static rb_status setup_what(const rb_case *c, const rb_backend *b, int rotations
   s->desc = (rb_derivative_desc){.grid = c->grid, .dtype = RB_F32};
   RB_CHECK(c->method->scheme, RB_EINVAL, "method '%s' needs a scheme", c->method->label);
   RB_TRY(rb_scheme_parse(c->method->scheme, &s->desc.scheme));
-  RB_CHECK(w != PARTIAL || s->omega <= (double)c->grid.n[2] / 2, RB_EUNSUPPORTED, "omega %g is beyond the Nyquist frequency of %lld points",
-           s->omega, (long long)c->grid.n[2]);
+  RB_CHECK(w != PARTIAL || s->omega <= (double)c->grid.n[2] / 2, RB_EUNSUPPORTED,
+           "omega %g is beyond the Nyquist frequency of %lld points", s->omega, (long long)c->grid.n[2]);
   RB_TRY(rb_derivative_create(c->variant, &s->desc, &s->plan));
   s->host_in = malloc(in_bytes);
   RB_CHECK(s->host_in, RB_ENOMEM, "host memory: %zu bytes for %s", in_bytes, c->id);
@@ -93,14 +93,21 @@ done:
   teardown(s);
   return st;
 }
-static rb_status setup_gradient(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_what(c, b, r, GRADIENT, out); }
-static rb_status setup_divergence(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_what(c, b, r, DIVERGENCE, out); }
-static rb_status setup_partial(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_what(c, b, r, PARTIAL, out); }
+static rb_status setup_gradient(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_what(c, b, r, GRADIENT, out);
+}
+static rb_status setup_divergence(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_what(c, b, r, DIVERGENCE, out);
+}
+static rb_status setup_partial(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_what(c, b, r, PARTIAL, out);
+}
 
 static rb_status run(void *p, int turn) {
   state *s = p;
   int r = turn % s->rotations;
-  return s->what == DIVERGENCE ? rb_divergence(s->plan, s->in[r], s->out[r]) : rb_gradient(s->plan, s->in[r], s->out[r]);
+  return s->what == DIVERGENCE ? rb_divergence(s->plan, s->in[r], s->out[r])
+                               : rb_gradient(s->plan, s->in[r], s->out[r]);
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
@@ -128,7 +135,8 @@ static void exact_error(const state *s, const float *got, rb_outcome *o) {
     }
   }
   rb_outcome_metric(o, "error_relative", sqrt(error / norm), "1", "sqrt(sum (value - exact)^2 / sum exact^2)");
-  rb_outcome_metric(o, "error_rms", sqrt(error / ((double)s->n * (last - first))), "1", "sqrt(mean (value - exact)^2)");
+  rb_outcome_metric(o, "error_rms", sqrt(error / ((double)s->n * (last - first))), "1",
+                    "sqrt(mean (value - exact)^2)");
 }
 
 /* What the oracle gives for this input. It costs O(n^2) a line for spectral: beyond ORACLE_LIMIT the float64
@@ -146,8 +154,8 @@ static rb_status reference(const state *s, const double **out, double *range) {
   const rb_variant *v;
   rb_derivative_desc d = s->desc;
   double *in = NULL;
-  snprintf(mine, sizeof mine, "%d %d %lldx%lldx%lld %.17g", (int)s->what, (int)d.scheme, (long long)d.grid.n[0], (long long)d.grid.n[1],
-           (long long)d.grid.n[2], s->omega);
+  snprintf(mine, sizeof mine, "%d %d %lldx%lldx%lld %.17g", (int)s->what, (int)d.scheme, (long long)d.grid.n[0],
+           (long long)d.grid.n[1], (long long)d.grid.n[2], s->omega);
   double *want = kept[d.scheme].want, most = kept[d.scheme].most;
   if (want && strcmp(kept[d.scheme].key, mine) == 0) goto done;
   kept[d.scheme].key[0] = '\0';
@@ -156,7 +164,8 @@ static rb_status reference(const state *s, const double **out, double *range) {
   most = 0;
   in = malloc((size_t)in_count * sizeof *in);
   want = malloc((size_t)out_count * sizeof *want);
-  RB_CHECK(in && want, RB_ENOMEM, "host memory: %zu bytes for the oracle", (size_t)(in_count + out_count) * sizeof *in);
+  RB_CHECK(in && want, RB_ENOMEM, "host memory: %zu bytes for the oracle",
+           (size_t)(in_count + out_count) * sizeof *in);
   d.dtype = RB_F64;
   for (int64_t i = 0; i < in_count; i++) {
     in[i] = (double)s->host_in[i];
@@ -208,7 +217,9 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_gradient = {"gradient", &rb_derivative_family, predict, footprint, setup_gradient, run, poison, verify, teardown};
-const rb_workload rb_workload_divergence = {"divergence", &rb_derivative_family, predict, footprint, setup_divergence,
-                                            run,          poison,                verify,  teardown};
-const rb_workload rb_workload_partial = {"partial-x3", &rb_derivative_family, predict, footprint, setup_partial, run, poison, verify, teardown};
+const rb_workload rb_workload_gradient = {
+    "gradient", &rb_derivative_family, predict, footprint, setup_gradient, run, poison, verify, teardown};
+const rb_workload rb_workload_divergence = {
+    "divergence", &rb_derivative_family, predict, footprint, setup_divergence, run, poison, verify, teardown};
+const rb_workload rb_workload_partial = {
+    "partial-x3", &rb_derivative_family, predict, footprint, setup_partial, run, poison, verify, teardown};

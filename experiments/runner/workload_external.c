@@ -1,8 +1,10 @@
-/* external-registration: a program of others registers the pair, as a child process over NIfTI files in a temporary folder.
+/* external-registration: a program of others registers the pair, as a child process over NIfTI files in a temporary
+ * folder.
  *
- * Axes: size, data, images, iterations, sigma_fluid as for demons; an `update` axis does not apply to it: ITK adds the smoothed update.
- * Timed: the registration with its reading and writing of files, as a user of it would. Verified: it left a warped image that is
- * closer to the reference than the template was. The program's version goes into the record; an absent program is a skip. */
+ * Axes: size, data, images, iterations, sigma_fluid as for demons; an `update` axis does not apply to it: ITK adds
+ * the smoothed update. Timed: the registration with its reading and writing of files, as a user of it would.
+ * Verified: it left a warped image that is closer to the reference than the template was. The program's version goes
+ * into the record; an absent program is a skip. */
 #include "experiments/runner/demons_images.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/temporary.h"
@@ -39,7 +41,8 @@ static void teardown(void *p) {
   free(s);
 }
 
-/* Without geometry of their own: plastimatch's demons climb instead of descending on images whose voxel axes are not its own. */
+/* Without geometry of their own: plastimatch's demons climb instead of descending on images whose voxel axes are not
+ * its own. */
 static rb_status write_one(const state *s, const char *name, const float *data) {
   char path[4200];
   snprintf(path, sizeof path, "%s/%s", s->folder, name);
@@ -94,7 +97,8 @@ static rb_status read_one(const state *s, const char *name, rb_volume *v) {
   char path[4200];
   snprintf(path, sizeof path, "%s/%s", s->folder, name);
   RB_TRY(rb_volume_read(path, v));
-  for (int a = 0; a < 3; a++) RB_CHECK(v->grid.n[a] == s->pair.grid.n[a], RB_EFORMAT, "%s has another grid than the images", path);
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(v->grid.n[a] == s->pair.grid.n[a], RB_EFORMAT, "%s has another grid than the images", path);
 done:
   return st;
 }
@@ -127,10 +131,13 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "det_max", most, "1", "max");
   if (s->pair.labels[0] && s->pair.labels[1]) {
     RB_TRY(read_one(s, "warped_labels.nii.gz", &labels));
-    rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(n, labels.data) >= 0, 0, "a label map");
-    const rb_overlap before = rb_overlap_of(n, s->pair.labels[RB_TEMPLATE], s->pair.labels[RB_REFERENCE]), after = rb_overlap_of(n, labels.data, s->pair.labels[RB_REFERENCE]);
+    rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(n, labels.data) >= 0,
+                      0, "a label map");
+    const rb_overlap before = rb_overlap_of(n, s->pair.labels[RB_TEMPLATE], s->pair.labels[RB_REFERENCE]),
+                     after = rb_overlap_of(n, labels.data, s->pair.labels[RB_REFERENCE]);
     rb_outcome_metric(o, "dice_before", before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
-    rb_outcome_metric(o, "dice_unsmoothed", after.all, "1", "the same after the program's own nearest-neighbour warp");
+    rb_outcome_metric(o, "dice_unsmoothed", after.all, "1",
+                      "the same after the program's own nearest-neighbour warp");
     rb_outcome_metric(o, "dice_labels", after.mean, "1", "mean over labels of each label's own Dice");
   }
   o->details = json_pack("{s:s,s:s}", "program", s->version, "reference", s->pair.file[RB_REFERENCE]);
@@ -139,4 +146,5 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_external = {"external-registration", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_external = {
+    "external-registration", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown};

@@ -1,7 +1,8 @@
-/* gauss-sum, gauss-flow, gauss-backward: the sums of the family gausssum over N points (shooting2018 sections 2.2 to 2.5).
+/* gauss-sum, gauss-flow, gauss-backward: the sums of the family gausssum over N points (shooting2018 sections 2.2
+ * to 2.5).
  *
- * Points fill a cube of side 4 sigma, so that every term counts; momenta lie in [0, 1], so that sums grow with N: what a way
- * of adding loses shows. Verified on rows spread over the set, by the oracle's formula in float64. */
+ * Points fill a cube of side 4 sigma, so that every term counts; momenta lie in [0, 1], so that sums grow with N:
+ * what a way of adding loses shows. Verified on rows spread over the set, by the oracle's formula in float64. */
 #include "experiments/runner/host_apply.h"
 #include "experiments/runner/workload.h"
 #include "kernels/base/rng.h"
@@ -52,7 +53,8 @@ static void work_out_rows(state *s) {
 #pragma omp parallel for schedule(dynamic)
   for (int r = 0; r < s->rows; r++) {
     s->row[r] = s->desc.n * r / s->rows;
-    rb_gausssum_oracle_row(&s->desc, SIGMA, s->in[0], s->in[1], s->what == BACKWARD ? s->in[2] : NULL, s->in[3], s->row[r], s->exact[r][0], s->exact[r][1]);
+    rb_gausssum_oracle_row(&s->desc, SIGMA, s->in[0], s->in[1], s->what == BACKWARD ? s->in[2] : NULL, s->in[3],
+                           s->row[r], s->exact[r][0], s->exact[r][1]);
   }
 }
 
@@ -80,14 +82,22 @@ done:
   teardown(s);
   return st;
 }
-static rb_status setup_sum(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, SUM, out); }
-static rb_status setup_flow(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, FLOW, out); }
-static rb_status setup_backward(const rb_case *c, const rb_backend *b, int r, void **out) { return (void)r, setup_kind(c, b, BACKWARD, out); }
+static rb_status setup_sum(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, SUM, out);
+}
+static rb_status setup_flow(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, FLOW, out);
+}
+static rb_status setup_backward(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, BACKWARD, out);
+}
 
 static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
-  if (s->what == BACKWARD) return rb_gausssum_backward(s->plan, SIGMA, s->device[0], s->device[1], s->device[2], s->device[3], s->out[0], s->out[1]);
+  if (s->what == BACKWARD)
+    return rb_gausssum_backward(s->plan, SIGMA, s->device[0], s->device[1], s->device[2], s->device[3], s->out[0],
+                                s->out[1]);
   return rb_gausssum_flow(s->plan, SIGMA, s->device[0], s->device[1], s->what == FLOW ? s->out[0] : NULL, s->out[1]);
 }
 static rb_status poison(void *p, int turn) {
@@ -116,11 +126,15 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
         if (worst[k] == worst[k] && !(d <= worst[k])) worst[k] = d; /* a NaN stays */
         largest[k] = fmax(largest[k], e);
       }
-    /* the momenta are positive, and a point on the cube's face has all others on one side: sums grow to the greatest of them */
-    rb_outcome_verify(o, k ? "greatest error of the rows looked at" : "greatest error of the rows looked at, first sums", worst[k], rb_gausssum_tolerance(s->c->variant, &s->desc, largest[k]), "oracle, float64");
+    /* the momenta are positive, and a point on the cube's face has all others on one side: sums grow to the greatest
+     * of them */
+    rb_outcome_verify(o,
+                      k ? "greatest error of the rows looked at" : "greatest error of the rows looked at, first sums",
+                      worst[k], rb_gausssum_tolerance(s->c->variant, &s->desc, largest[k]), "oracle, float64");
   }
   rb_outcome_metric(o, "error_relative", sqrt(off / norm), "1", "||out - exact|| / ||exact|| on up to 96 rows");
-  rb_outcome_metric(o, "error_max", fmax(worst[0] / fmax(largest[0], 1e-30), worst[1] / largest[1]), "1", "greatest |out - exact| / greatest |exact|");
+  rb_outcome_metric(o, "error_max", fmax(worst[0] / fmax(largest[0], 1e-30), worst[1] / largest[1]), "1",
+                    "greatest |out - exact| / greatest |exact|");
   o->pairs = (double)n * (double)n;
   o->flops = rb_gausssum_flops(&s->desc, s->what == SUM ? 's' : s->what == FLOW ? 'f' : 'b');
 done:
@@ -128,6 +142,9 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_gauss_sum = {"gauss-sum", &rb_gausssum_family, predict, footprint, setup_sum, run, poison, verify, teardown};
-const rb_workload rb_workload_gauss_flow = {"gauss-flow", &rb_gausssum_family, predict, footprint, setup_flow, run, poison, verify, teardown};
-const rb_workload rb_workload_gauss_backward = {"gauss-backward", &rb_gausssum_family, predict, footprint, setup_backward, run, poison, verify, teardown};
+const rb_workload rb_workload_gauss_sum = {
+    "gauss-sum", &rb_gausssum_family, predict, footprint, setup_sum, run, poison, verify, teardown};
+const rb_workload rb_workload_gauss_flow = {
+    "gauss-flow", &rb_gausssum_family, predict, footprint, setup_flow, run, poison, verify, teardown};
+const rb_workload rb_workload_gauss_backward = {
+    "gauss-backward", &rb_gausssum_family, predict, footprint, setup_backward, run, poison, verify, teardown};

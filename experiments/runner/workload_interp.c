@@ -78,9 +78,15 @@ done:
   teardown(s);
   return st;
 }
-static rb_status setup(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_phases(c, b, r, 1, 1, out); }
-static rb_status setup_eval(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_phases(c, b, r, 0, 1, out); }
-static rb_status setup_load(const rb_case *c, const rb_backend *b, int r, void **out) { return setup_phases(c, b, r, 1, 0, out); }
+static rb_status setup(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_phases(c, b, r, 1, 1, out);
+}
+static rb_status setup_eval(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_phases(c, b, r, 0, 1, out);
+}
+static rb_status setup_load(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return setup_phases(c, b, r, 1, 0, out);
+}
 
 static rb_status run(void *p, int turn) {
   rb_status st = RB_OK;
@@ -110,8 +116,9 @@ static rb_status reference(const state *s, const float *x, const double **out, c
   rb_interp_desc d = s->desc;
   *who = small ? "cpu/ref" : "cpu/omp float64";
   *out = values;
-  snprintf(mine, sizeof mine, "%lldx%lldx%lld %s %s %s %s", (long long)d.grid.n[0], (long long)d.grid.n[1], (long long)d.grid.n[2],
-           s->c->method->basis, rb_case_axis(s->c, "data", "analytic"), rb_case_axis(s->c, "points", "perturbed"), s->eval ? "x" : "nodes");
+  snprintf(mine, sizeof mine, "%lldx%lldx%lld %s %s %s %s", (long long)d.grid.n[0], (long long)d.grid.n[1],
+           (long long)d.grid.n[2], s->c->method->basis, rb_case_axis(s->c, "data", "analytic"),
+           rb_case_axis(s->c, "points", "perturbed"), s->eval ? "x" : "nodes");
   if (strcmp(key, mine) == 0) return RB_OK;
   key[0] = '\0';
   d.dtype = RB_F64;
@@ -131,7 +138,8 @@ done:
 /* Error against the exact waves at every point: absolute root mean square, and relative to the values' own. */
 static void analytic_error(const state *s, const float *got, rb_outcome *o) {
   double error = 0, norm = 0;
-  const double h[3] = {rb_grid_spacing(s->c->grid, 0), rb_grid_spacing(s->c->grid, 1), rb_grid_spacing(s->c->grid, 2)};
+  const double h[3] = {rb_grid_spacing(s->c->grid, 0), rb_grid_spacing(s->c->grid, 1),
+                       rb_grid_spacing(s->c->grid, 2)};
 #pragma omp parallel for reduction(+ : error, norm) schedule(static)
   for (int64_t p = 0; p < s->n; p++) {
     double x[3], exact;
@@ -153,7 +161,8 @@ static rb_status sample_against_reference(state *s, const float *got, int nodes,
   int64_t at[SAMPLE];
   for (int i = 0; i < SAMPLE; i++) {
     at[i] = (int64_t)(rb_rng_bits(909, (uint64_t)i) % (uint64_t)s->n);
-    int64_t p = at[i], node[3] = {p / s->c->grid.n[2] / s->c->grid.n[1], p / s->c->grid.n[2] % s->c->grid.n[1], p % s->c->grid.n[2]};
+    int64_t p = at[i], node[3] = {p / s->c->grid.n[2] / s->c->grid.n[1], p / s->c->grid.n[2] % s->c->grid.n[1],
+                                  p % s->c->grid.n[2]};
     for (int a = 0; a < 3; a++) x[a * SAMPLE + i] = nodes ? (float)node[a] : s->host_points[a * s->n + p];
   }
   RB_TRY(reference(s, x, &want, &who));
@@ -163,7 +172,8 @@ static rb_status sample_against_reference(state *s, const float *got, int nodes,
     if (!(e <= worst)) worst = e;
     if (e != e) break;
   }
-  rb_outcome_verify(o, "max |value - oracle| on 4096 points", worst, rb_interp_tolerance(s->c->variant, &s->desc, range), who);
+  rb_outcome_verify(o, "max |value - oracle| on 4096 points", worst,
+                    rb_interp_tolerance(s->c->variant, &s->desc, range), who);
 done:
   return st;
 }
@@ -218,6 +228,9 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_interp = {"interp", &rb_interp_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_interp_eval = {"interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown};
-const rb_workload rb_workload_prefilter = {"prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown};
+const rb_workload rb_workload_interp = {"interp", &rb_interp_family, predict, footprint, setup, run, poison,
+                                        verify,   teardown};
+const rb_workload rb_workload_interp_eval = {
+    "interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown};
+const rb_workload rb_workload_prefilter = {
+    "prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown};

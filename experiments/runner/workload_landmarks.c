@@ -1,8 +1,9 @@
-/* landmarks: a whole match by geodesic shooting (shooting2018, Table 1); landmarks-pictures: the same, and where every point went
- * (Figure 2); landmarks-gradient: one evaluation of the objective and its gradient.
+/* landmarks: a whole match by geodesic shooting (shooting2018, Table 1); landmarks-pictures: the same, and where
+ * every point went (Figure 2); landmarks-gradient: one evaluation of the objective and its gradient.
  *
- * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; solves of some seconds are followed
- * once more and compared with float64 on the way; one gradient is the slope of the objective, and among few points that of float64. */
+ * Verified: the objective at the momentum found, worked out anew in float64, is the solver's own, and it fell; solves
+ * of some seconds are followed once more and compared with float64 on the way; one gradient is the slope of the
+ * objective, and among few points that of float64. */
 #include "experiments/runner/landmark_case.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/workload.h"
@@ -24,7 +25,7 @@ typedef struct {
   rb_landmarks *solver;
   rb_landmarks_result result;
   int pictures;
-  struct trail *trail; /* of the first verification */
+  struct trail *trail;                    /* of the first verification */
   double *momentum, *gradient, objective; /* landmarks-gradient */
   char sha256[65], file[48];
   const char *unit; /* of coordinates and distances */
@@ -37,7 +38,8 @@ static size_t footprint(const rb_case *c) {
   return (size_t)1 << 20;
 }
 
-/* Best momenta after some evaluations of a solve, and how far the backend's objective and gradient there are from float64. */
+/* Best momenta after some evaluations of a solve, and how far the backend's objective and gradient there are from
+ * float64. */
 enum { STOPS = 10 };
 static const int stops[STOPS] = {0, 1, 2, 5, 10, 20, 50, 100, 200, 399};
 typedef struct trail {
@@ -84,8 +86,10 @@ static rb_status load(const char *data, state *s) {
   rb_manifest *m = NULL;
   char path[PATH_MAX];
   static const char *const files[] = {"shavg_landmarks.vtk", "shooting_target_procrustes.vtk"};
-  if (strncmp(data, synthetic_name, strlen(synthetic_name)) == 0) return synthetic(data + strlen(synthetic_name), s->set);
-  const int lung = strncmp(data, "lung-", 5) == 0 && data[5] >= '1' && data[5] <= '3' && data[6] == '\0', mtl = strcmp(data, "mtl") == 0;
+  if (strncmp(data, synthetic_name, strlen(synthetic_name)) == 0)
+    return synthetic(data + strlen(synthetic_name), s->set);
+  const int lung = strncmp(data, "lung-", 5) == 0 && data[5] >= '1' && data[5] <= '3' && data[6] == '\0',
+            mtl = strcmp(data, "mtl") == 0;
   if (lung) s->unit = "voxel";
   const char *set = lung ? "lung-keypoints" : "landmarks-mtl";
   RB_CHECK(lung || mtl, RB_EINVAL, "unknown landmarks '%s': mtl, lung-1 to lung-3, synthetic-N", data);
@@ -162,10 +166,12 @@ static rb_status poison(void *p, int turn) {
 enum { MOST_PATHS = 620 };
 static const double UNIT = 0.01; /* of a coordinate's */
 
-/* Coordinates a, b of every `stride`-th point, in whole units, as one text "a b a b ...": a line of a record, not thousands. */
+/* Coordinates a, b of every `stride`-th point, in whole units, as one text "a b a b ...": a line of a record, not
+ * thousands. */
 static json_t *flat(const double *x, int64_t n, int a, int b, int64_t stride) {
   char *text = malloc((size_t)(n / stride + 1) * 48), *to = text;
-  for (int64_t i = 0; text && i < n; i += stride) to += sprintf(to, "%s%ld %ld", to == text ? "" : " ", lround(x[a * n + i] / UNIT), lround(x[b * n + i] / UNIT));
+  for (int64_t i = 0; text && i < n; i += stride)
+    to += sprintf(to, "%s%ld %ld", to == text ? "" : " ", lround(x[a * n + i] / UNIT), lround(x[b * n + i] / UNIT));
   json_t *j = text ? json_string(text) : NULL;
   free(text);
   return j;
@@ -182,7 +188,8 @@ static rb_status add_pictures(state *s, rb_outcome *o) {
   RB_CHECK(x, RB_ENOMEM, "host memory");
   for (int c = 0; c < dim; c++) {
     double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < n; i++) low = fmin(low, s->set[0].x[c * n + i]), high = fmax(high, s->set[0].x[c * n + i]);
+    for (int64_t i = 0; i < n; i++)
+      low = fmin(low, s->set[0].x[c * n + i]), high = fmax(high, s->set[0].x[c * n + i]);
     extent[c] = high - low;
   }
   for (int c = 0; c < 2; c++)
@@ -193,8 +200,9 @@ static rb_status add_pictures(state *s, rb_outcome *o) {
     json_array_append_new(paths, flat(x, n, a, b, stride));
   }
   char plane[3] = {"xyz"[a], "xyz"[b], '\0'};
-  json_t *pictures = json_pack("{s:s,s:f,s:o,s:o,s:o,s:O}", "plane", plane, "unit", UNIT, "template", flat(s->set[0].x, n, a, b, 1), "target",
-                         flat(s->set[1].x, n, a, b, 1), "matched", flat(x, n, a, b, 1), "paths", paths);
+  json_t *pictures =
+      json_pack("{s:s,s:f,s:o,s:o,s:o,s:O}", "plane", plane, "unit", UNIT, "template", flat(s->set[0].x, n, a, b, 1),
+                "target", flat(s->set[1].x, n, a, b, 1), "matched", flat(x, n, a, b, 1), "paths", paths);
   json_object_set_new(o->details, "landmarks", pictures);
 done:
   json_decref(paths);
@@ -212,7 +220,8 @@ static void keep_momentum(void *context, const rb_landmarks_row *row) {
   p->momentum[p->count++] = m;
 }
 
-/* The solve once more, then both objectives and gradients at the momenta on its way. Leaves another flow in the solver. */
+/* The solve once more, then both objectives and gradients at the momenta on its way. Leaves another flow in the
+ * solver. */
 static rb_status follow(state *s, rb_landmarks *twin) {
   rb_status st = RB_OK;
   trail *p = calloc(1, sizeof *p);
@@ -263,7 +272,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_TRY(create(s, &exact, &twin));
   RB_TRY(rb_landmarks_evaluate(twin, momentum, &objective, NULL));
   /* float32 positions of 50 mm carry 4e-6 mm; distances at the end are some hundredths of a mm */
-  rb_outcome_verify(o, "relative error of the objective", fabs(r->objective / objective - 1), naive ? 0.02 : 2e-3, "cpu float64 at the same momentum");
+  rb_outcome_verify(o, "relative error of the objective", fabs(r->objective / objective - 1), naive ? 0.02 : 2e-3,
+                    "cpu float64 at the same momentum");
   rb_outcome_verify(o, "objective over its start", r->objective / r->table[0].objective, 1, "descent");
   rb_outcome_metric(o, "distance_before", r->average_before, s->unit, "mean distance of corresponding points");
   rb_outcome_metric(o, "greatest_before", r->greatest_before, s->unit, "greatest of them");
@@ -273,16 +283,23 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "evaluations", r->evaluations, "1", "of objective and gradient");
   rb_outcome_metric(o, "iterations", r->iterations, "1", "of the optimiser");
   rb_outcome_metric(o, "time_evaluation", r->seconds / r->evaluations, "s", "solve / evaluations");
-  rb_outcome_metric(o, "time_step", r->seconds / r->evaluations / (2 * (s->options.steps - 1)), "s", "an Euler step there or back: evaluation / (2 (time points - 1)), the optimiser's own time included");
-  rb_outcome_metric(o, "pair_rate", 2.0 * (s->options.steps - 1) * (double)s->set[0].n * (double)s->set[0].n * r->evaluations / r->seconds, "1/s",
-                    "pairs of points a second, forward and backward");
+  rb_outcome_metric(
+      o, "time_step", r->seconds / r->evaluations / (2 * (s->options.steps - 1)), "s",
+      "an Euler step there or back: evaluation / (2 (time points - 1)), the optimiser's own time included");
+  rb_outcome_metric(
+      o, "pair_rate",
+      2.0 * (s->options.steps - 1) * (double)s->set[0].n * (double)s->set[0].n * r->evaluations / r->seconds, "1/s",
+      "pairs of points a second, forward and backward");
   o->details = json_pack("{s:o}", "objectives", history_of(r));
   if (s->pictures) RB_TRY(add_pictures(s, o));
   if (!s->trail && !naive && r->seconds < FOLLOWED) RB_TRY(follow(s, twin));
   if (s->trail) {
-    rb_outcome_verify(o, "relative error of objectives on the way", s->trail->objective_error, 2e-3, "cpu float64 at the same momenta");
-    rb_outcome_verify(o, "relative error of gradients on the way", s->trail->gradient_error, 1e-2, "cpu float64 at the same momenta");
-    rb_outcome_metric(o, "path_objective_error", s->trail->objective_error, "1", "worst over the momenta after 0, 1, 2, 5, 10, .. evaluations");
+    rb_outcome_verify(o, "relative error of objectives on the way", s->trail->objective_error, 2e-3,
+                      "cpu float64 at the same momenta");
+    rb_outcome_verify(o, "relative error of gradients on the way", s->trail->gradient_error, 1e-2,
+                      "cpu float64 at the same momenta");
+    rb_outcome_metric(o, "path_objective_error", s->trail->objective_error, "1",
+                      "worst over the momenta after 0, 1, 2, 5, 10, .. evaluations");
     rb_outcome_metric(o, "path_gradient_error", s->trail->gradient_error, "1", "the same of ||g - g64|| / ||g64||");
   }
 done:
@@ -311,7 +328,8 @@ static rb_status setup_gradient(const rb_case *c, const rb_backend *b, int rotat
   RB_CHECK(s->momentum && s->gradient, RB_ENOMEM, "host memory");
   /* dense sets carry each other along: as many points as fill one kernel move together */
   const double crowd = fmax(1, 0.002 * (double)s->set[0].n);
-  for (size_t i = 0; i < unknowns; i++) s->momentum[i] = (s->set[1].x[i] - s->set[0].x[i]) / (s->options.steps * crowd);
+  for (size_t i = 0; i < unknowns; i++)
+    s->momentum[i] = (s->set[1].x[i] - s->set[0].x[i]) / (s->options.steps * crowd);
   *out = s;
   made = NULL;
 done:
@@ -331,7 +349,8 @@ static rb_status poison_gradient(void *p, int turn) {
   return RB_OK;
 }
 
-/* Central difference of the objective along the gradient against its length: to 1 %, float32 objectives that differ by 1 %. */
+/* Central difference of the objective along the gradient against its length: to 1 %, float32 objectives that differ
+ * by 1 %. */
 static rb_status slope_error(state *s, double *error) {
   rb_status st = RB_OK;
   const int64_t unknowns = s->set[0].n * s->set[0].dim;
@@ -340,7 +359,8 @@ static rb_status slope_error(state *s, double *error) {
   for (int64_t i = 0; i < unknowns; i++) square += s->gradient[i] * s->gradient[i];
   const double length = sqrt(square), step = 0.005 * s->objective / length;
   for (int side = 0; side < 2; side++) {
-    for (int64_t i = 0; i < unknowns; i++) moved[i] = s->momentum[i] + (side ? -step : step) * s->gradient[i] / length;
+    for (int64_t i = 0; i < unknowns; i++)
+      moved[i] = s->momentum[i] + (side ? -step : step) * s->gradient[i] / length;
     RB_TRY(rb_landmarks_evaluate(s->solver, moved, side ? &back : &there, NULL));
   }
   *error = fabs((there - back) / (2 * step) / length - 1);
@@ -359,14 +379,16 @@ static rb_status verify_gradient(void *p, int turn, rb_outcome *o) {
   rb_landmarks *twin = NULL;
   (void)turn;
   RB_TRY(slope_error(s, &slope));
-  rb_outcome_verify(o, "gradient against the slope of the objective", slope, 0.01, "central difference along the gradient");
+  rb_outcome_verify(o, "gradient against the slope of the objective", slope, 0.01,
+                    "central difference along the gradient");
   if (n <= FEW && strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") != 0) {
     g = malloc((size_t)unknowns * sizeof *g);
     RB_CHECK(g, RB_ENOMEM, "host memory");
     RB_TRY(create(s, &exact, &twin));
     RB_TRY(rb_landmarks_evaluate(twin, s->momentum, &value, g));
     for (int64_t i = 0; i < unknowns; i++) off += pow(s->gradient[i] - g[i], 2), norm += g[i] * g[i];
-    rb_outcome_verify(o, "relative error of the gradient", sqrt(off / norm), 1e-3, "cpu float64 at the same momentum");
+    rb_outcome_verify(o, "relative error of the gradient", sqrt(off / norm), 1e-3,
+                      "cpu float64 at the same momentum");
     rb_outcome_metric(o, "gradient_error", sqrt(off / norm), "1", "||g - g64|| / ||g64||");
   }
   o->pairs = 2.0 * (s->options.steps - 1) * (double)n * (double)n;
@@ -376,7 +398,10 @@ done:
   return st;
 }
 
-const rb_workload rb_workload_landmarks = {"landmarks", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_landmarks_pictures = {"landmarks-pictures", &rb_landmarks_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
-const rb_workload rb_workload_landmarks_gradient = {"landmarks-gradient", &rb_landmarks_family, predict, footprint, setup_gradient, run_gradient, poison_gradient,
-                                                    verify_gradient, teardown};
+const rb_workload rb_workload_landmarks = {
+    "landmarks", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_landmarks_pictures = {
+    "landmarks-pictures", &rb_landmarks_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+const rb_workload rb_workload_landmarks_gradient = {
+    "landmarks-gradient", &rb_landmarks_family, predict,         footprint, setup_gradient,
+    run_gradient,         poison_gradient,      verify_gradient, teardown};

@@ -1,8 +1,10 @@
 /* published: a row of a paper's table that nothing here can run; it shows the printed values and is never judged. */
 #include "experiments/runner/workload.h"
 
-static const rb_variant variants[] = {{"none", "", "another group's program; its printed numbers stand beside ours", RB_CPU, &variants}};
-static const rb_family family = {.name = "published", .what = "printed values only", .variants = variants, .count = 1};
+static const rb_variant variants[] = {
+    {"none", "", "another group's program; its printed numbers stand beside ours", RB_CPU, &variants}};
+static const rb_family family = {
+    .name = "published", .what = "printed values only", .variants = variants, .count = 1};
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   (void)c, (void)rotations;
@@ -27,4 +29,5 @@ static rb_status verify(void *state, int turn, rb_outcome *o) {
 }
 static void teardown(void *state) { (void)state; }
 
-const rb_workload rb_workload_published = {"published", &family, predict, footprint, setup, run, run, verify, teardown};
+const rb_workload rb_workload_published = {"published", &family, predict, footprint, setup,
+                                           run,         run,     verify,  teardown};

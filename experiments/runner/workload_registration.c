@@ -1,7 +1,7 @@
 /* registration: a whole solve, from v = 0 on images that are already on the backend: what brunn2020's Table 7 times.
  *
- * Verified: the solver says that it converged, and mismatch and gradient at its velocity, worked out anew in float64 by the
- * CPU's separate kernels, are the solver's own. */
+ * Verified: the solver says that it converged, and mismatch and gradient at its velocity, worked out anew in float64
+ * by the CPU's separate kernels, are the solver's own. */
 #include "experiments/runner/measure.h"
 #include "experiments/runner/panels.h"
 #include "experiments/runner/registration.h"
@@ -21,15 +21,15 @@ typedef struct {
   rb_claire *solver;
   rb_claire_result result;
   int64_t n;
-  int pictures; /* slices for the record */
-  double input_seconds; /* files, resampling, set-up */
-  float *velocity;                   /* of the last verification */
+  int pictures;                        /* slices for the record */
+  double input_seconds;                /* files, resampling, set-up */
+  float *velocity;                     /* of the last verification */
   double twin_mismatch, twin_gradient; /* at that velocity */
   rb_claire_determinant det;
   double det_naive;
   rb_overlaps overlaps;
   json_t *panels;
-  rb_claire_result *timed;           /* the solve with events, once a case */
+  rb_claire_result *timed; /* the solve with events, once a case */
 } state;
 
 static rb_status options_of(const rb_case *c, rb_claire_options *o) {
@@ -80,7 +80,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_TRY(options_of(c, &s->options));
   RB_TRY(rb_resampling_parse(rb_case_axis(c, "resample", "antialias"), &how));
   RB_TRY(rb_pair_load(rb_case_axis(c, "data", "phantom"), how, c->grid, &s->pair));
-  RB_TRY(rb_claire_create(c->variant, &s->options, c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &s->solver));
+  RB_TRY(rb_claire_create(c->variant, &s->options, c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE],
+                          &s->solver));
   s->input_seconds = seconds_now() - start;
   *out = s;
   s = NULL;
@@ -114,7 +115,8 @@ static rb_status evaluate_twin(state *s) {
   rb_variant twin;
   rb_claire *c = NULL;
   rb_claire_twin(s->c->variant, &config, &twin);
-  RB_TRY(rb_claire_create(&twin, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &c));
+  RB_TRY(
+      rb_claire_create(&twin, &s->options, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &c));
   RB_TRY(rb_claire_evaluate(c, s->velocity, &s->twin_mismatch, &s->twin_gradient));
 done:
   rb_claire_destroy(c);
@@ -126,7 +128,8 @@ static rb_status measure_quality(state *s) {
   float *field = malloc((size_t)s->n * sizeof *field), naive = 0;
   RB_CHECK(field, RB_ENOMEM, "host memory");
   RB_TRY(rb_claire_jacobian(s->solver, field, &s->det));
-  for (int64_t i = 0; i < s->n; i++) naive += field[i]; /* as a program that adds in float32, one after the other, would */
+  for (int64_t i = 0; i < s->n; i++)
+    naive += field[i]; /* as a program that adds in float32, one after the other, would */
   s->det_naive = (double)naive / (double)s->n;
   RB_TRY(rb_claire_overlaps(s->solver, &s->pair, field, &s->overlaps));
   if (s->pictures) {
@@ -156,33 +159,40 @@ done:
   return st;
 }
 
-/* What float32, and the texture unit's 8-bit weights, may change: the mismatch is a sum over all voxels; the gradient at the
- * end of a solve is a small difference of large terms (regularisation against body force). */
+/* What float32, and the texture unit's 8-bit weights, may change: the mismatch is a sum over all voxels; the gradient
+ * at the end of a solve is a small difference of large terms (regularisation against body force). */
 static void verify_values(const state *s, rb_outcome *o) {
   const rb_claire_config *config = s->c->variant->ops;
   int texture = strncmp(config->interp, "cuda/texture", 12) == 0;
-  rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_CLAIRE_CONVERGED ? 0 : 1, 0, "stopping rule");
-  rb_outcome_verify(o, "relative error of the mismatch", fabs(s->result.mismatch / s->twin_mismatch - 1), texture ? 0.02 : 0.005, "cpu float64 at the same velocity");
-  rb_outcome_verify(o, "relative error of the gradient norm", fabs(s->result.gradient / s->twin_gradient - 1), texture ? 0.2 : 0.05, "cpu float64 at the same velocity");
+  rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_CLAIRE_CONVERGED ? 0 : 1, 0,
+                    "stopping rule");
+  rb_outcome_verify(o, "relative error of the mismatch", fabs(s->result.mismatch / s->twin_mismatch - 1),
+                    texture ? 0.02 : 0.005, "cpu float64 at the same velocity");
+  rb_outcome_verify(o, "relative error of the gradient norm", fabs(s->result.gradient / s->twin_gradient - 1),
+                    texture ? 0.2 : 0.05, "cpu float64 at the same velocity");
 }
 
 static void counts(const state *s, rb_outcome *o) {
-  static const char *const names[3][3] = {{"objective_interpolations", "objective_first_derivatives", "objective_other_ffts"},
-                                          {"gradient_interpolations", "gradient_first_derivatives", "gradient_other_ffts"},
-                                          {"matvec_interpolations", "matvec_first_derivatives", "matvec_other_ffts"}};
+  static const char *const names[3][3] = {
+      {"objective_interpolations", "objective_first_derivatives", "objective_other_ffts"},
+      {"gradient_interpolations", "gradient_first_derivatives", "gradient_other_ffts"},
+      {"matvec_interpolations", "matvec_first_derivatives", "matvec_other_ffts"}};
   static const char formula[] = "calls counted at the families' front doors in the last call of the solve";
   const rb_profile *p[3] = {&s->result.profile_objective, &s->result.profile_gradient, &s->result.profile_matvec};
   for (int f = 0; f < 3; f++) {
     rb_outcome_metric(o, names[f][0], p[f]->units[RB_CLASS_INTERP], "1", formula);
-    rb_outcome_metric(o, names[f][1], p[f]->units[RB_CLASS_GRADIENT] + p[f]->units[RB_CLASS_DIVERGENCE], "1", formula);
+    rb_outcome_metric(o, names[f][1], p[f]->units[RB_CLASS_GRADIENT] + p[f]->units[RB_CLASS_DIVERGENCE], "1",
+                      formula);
     rb_outcome_metric(o, names[f][2], p[f]->units[RB_CLASS_SPECTRAL], "1", formula);
   }
 }
 
 /* One more solve with events around every kernel call. */
 static rb_status breakdown(state *s, rb_outcome *o) {
-  static const char *const names[RB_CLASSES] = {"time_interpolation", "time_gradients", "time_divergences", "time_spectral", "time_field", "time_fused"};
-  static const char *const rates[RB_CLASSES] = {"rate_interpolation", "rate_gradients", "rate_divergences", "rate_spectral", "rate_field", "rate_fused"};
+  static const char *const names[RB_CLASSES] = {"time_interpolation", "time_gradients", "time_divergences",
+                                                "time_spectral",      "time_field",     "time_fused"};
+  static const char *const rates[RB_CLASSES] = {"rate_interpolation", "rate_gradients", "rate_divergences",
+                                                "rate_spectral",      "rate_field",     "rate_fused"};
   rb_status st = RB_OK;
   double sum = 0;
   if (!s->timed) {
@@ -194,16 +204,25 @@ static rb_status breakdown(state *s, rb_outcome *o) {
   }
   for (int k = 0; k < RB_CLASSES; k++) {
     const rb_profile *p = &s->timed->profile;
-    rb_outcome_metric(o, names[k], p->seconds[k], "s", "sum over the solve of the time between two events around each call");
-    if (p->seconds[k] > 0) rb_outcome_metric(o, rates[k], p->bytes[k] / p->seconds[k], "B/s", "least traffic by the families' models / time");
+    rb_outcome_metric(o, names[k], p->seconds[k], "s",
+                      "sum over the solve of the time between two events around each call");
+    if (p->seconds[k] > 0)
+      rb_outcome_metric(o, rates[k], p->bytes[k] / p->seconds[k], "B/s",
+                        "least traffic by the families' models / time");
     sum += p->seconds[k];
   }
   const rb_profile *p = &s->timed->profile;
   double partial = p->seconds[RB_CLASS_GRADIENT] + p->seconds[RB_CLASS_DIVERGENCE];
   rb_outcome_metric(o, "time_first_derivatives", partial, "s", "gradients + divergences");
-  if (p->units[RB_CLASS_INTERP] > 0) rb_outcome_metric(o, "call_interpolation", p->seconds[RB_CLASS_INTERP] / p->units[RB_CLASS_INTERP], "s", "mean over the solve of a scalar field's interpolation, prefilter and texture copy included");
-  if (p->units[RB_CLASS_GRADIENT] > 0) rb_outcome_metric(o, "call_gradient", 3 * p->seconds[RB_CLASS_GRADIENT] / p->units[RB_CLASS_GRADIENT], "s", "mean over the solve");
-  if (p->units[RB_CLASS_DIVERGENCE] > 0) rb_outcome_metric(o, "call_divergence", 3 * p->seconds[RB_CLASS_DIVERGENCE] / p->units[RB_CLASS_DIVERGENCE], "s", "mean over the solve");
+  if (p->units[RB_CLASS_INTERP] > 0)
+    rb_outcome_metric(o, "call_interpolation", p->seconds[RB_CLASS_INTERP] / p->units[RB_CLASS_INTERP], "s",
+                      "mean over the solve of a scalar field's interpolation, prefilter and texture copy included");
+  if (p->units[RB_CLASS_GRADIENT] > 0)
+    rb_outcome_metric(o, "call_gradient", 3 * p->seconds[RB_CLASS_GRADIENT] / p->units[RB_CLASS_GRADIENT], "s",
+                      "mean over the solve");
+  if (p->units[RB_CLASS_DIVERGENCE] > 0)
+    rb_outcome_metric(o, "call_divergence", 3 * p->seconds[RB_CLASS_DIVERGENCE] / p->units[RB_CLASS_DIVERGENCE], "s",
+                      "mean over the solve");
   rb_outcome_metric(o, "time_other", fmax(0, s->timed->seconds - sum), "s", "profiled solve - sum of the classes");
   rb_outcome_metric(o, "time_profiled", s->timed->seconds, "s", "solve with events; against time: what they cost");
   json_object_set_new(o->details, "classes", rb_profile_json(&s->timed->profile));
@@ -221,11 +240,13 @@ static void add_quality(const state *s, rb_outcome *o) {
   if (s->panels) json_object_set(o->details, "panels", s->panels);
   if (!d->has_labels) return;
   rb_outcome_metric(o, "dice_before", d->before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
-  rb_outcome_metric(o, "dice_after", d->after_smoothed.all, "1", "the same after transport of smoothed indicators (the paper's protocol)");
+  rb_outcome_metric(o, "dice_after", d->after_smoothed.all, "1",
+                    "the same after transport of smoothed indicators (the paper's protocol)");
   rb_outcome_metric(o, "dice_unsmoothed", d->after.all, "1", "the same after transport of the indicators themselves");
   rb_outcome_metric(o, "dice_labels", d->after.mean, "1", "mean over labels of each label's own Dice, unsmoothed");
-  json_object_set_new(o->details, "dice", json_pack("{s:o,s:o,s:o}", "before", rb_overlap_json(&d->before), "after_smoothed",
-                                                    rb_overlap_json(&d->after_smoothed), "after", rb_overlap_json(&d->after)));
+  json_object_set_new(o->details, "dice",
+                      json_pack("{s:o,s:o,s:o}", "before", rb_overlap_json(&d->before), "after_smoothed",
+                                rb_overlap_json(&d->after_smoothed), "after", rb_overlap_json(&d->after)));
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -235,8 +256,9 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   (void)turn;
   o->data_file = s->pair.file[RB_TEMPLATE];
   memcpy(o->data_sha256, s->pair.sha256[RB_TEMPLATE], sizeof o->data_sha256);
-  o->details = json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256", s->pair.sha256[RB_REFERENCE], "end",
-                         rb_claire_end_name(r->end), "iterations", rb_iterations_json(r));
+  o->details =
+      json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
+                s->pair.sha256[RB_REFERENCE], "end", rb_claire_end_name(r->end), "iterations", rb_iterations_json(r));
   RB_TRY(examine(s));
   verify_values(s, o);
   add_quality(s, o);
@@ -247,12 +269,15 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "matvecs", r->matvecs, "1", "Hessian products over all levels");
   rb_outcome_metric(o, "objectives", r->objectives, "1", "evaluations of the objective");
   rb_outcome_metric(o, "time_solver", r->seconds, "s", "sum over levels of the optimiser's wall time");
-  rb_outcome_metric(o, "time_input", s->input_seconds, "s", "reading the files, resampling, planning, preprocessing; outside time");
+  rb_outcome_metric(o, "time_input", s->input_seconds, "s",
+                    "reading the files, resampling, planning, preprocessing; outside time");
   counts(s, o);
   RB_TRY(breakdown(s, o));
 done:
   return st;
 }
 
-const rb_workload rb_workload_registration = {"registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_registration_pictures = {"registration-pictures", &rb_claire_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+const rb_workload rb_workload_registration = {
+    "registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_registration_pictures = {
+    "registration-pictures", &rb_claire_family, predict, footprint, setup_pictures, run, poison, verify, teardown};

@@ -1,10 +1,11 @@
-/* register-files: the verb `register claire` as a user runs it, files in, files out: this program as a child process on a pair of NIfTI
- * files with labels, in a temporary folder. The data set's own files where the pair comes from one (256 x 300 x 256 for nirep, brought to
- * the case's size by the verb), else a phantom's at that size.
+/* register-files: the verb `register claire` as a user runs it, files in, files out: this program as a child process
+ * on a pair of NIfTI files with labels, in a temporary folder. The data set's own files where the pair comes from one
+ * (256 x 300 x 256 for nirep, brought to the case's size by the verb), else a phantom's at that size.
  *
- * Timed: the child from start to end: loading CUDA, reading, resampling, the solve, det F, labels, compressing and writing. Verified: what
- * lies in the files. The velocity read back has, in float64 on the CPU, the mismatch and gradient that metrics.json tells, and what the same float64 solver
- * makes of it (warped template, displacement, det F) is what the other files hold; labels overlap as metrics.json says. */
+ * Timed: the child from start to end: loading CUDA, reading, resampling, the solve, det F, labels, compressing and
+ * writing. Verified: what lies in the files. The velocity read back has, in float64 on the CPU, the mismatch and
+ * gradient that metrics.json tells, and what the same float64 solver makes of it (warped template, displacement, det
+ * F) is what the other files hold; labels overlap as metrics.json says. */
 #include "datasets/manifest.h"
 #include "experiments/runner/measure.h"
 #include "experiments/runner/pairs.h"
@@ -48,7 +49,8 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   const size_t field = (size_t)rb_grid_points(c->grid) * sizeof(float);
   (void)rotations;
   *backend = 0;
-  if (rb_variant_find(&rb_claire_family, c->variant->ops, &v) == RB_OK) rb_register_claire_predict(v, &o, c->grid, 1, backend);
+  if (rb_variant_find(&rb_claire_family, c->variant->ops, &v) == RB_OK)
+    rb_register_claire_predict(v, &o, c->grid, 1, backend);
   rb_clear();
   *host = 12 * field + 75 * 2 * field + 12 * (size_t)256 * 300 * 256 * sizeof(float);
 }
@@ -84,7 +86,9 @@ done:
 }
 
 static rb_status made_files(state *s) {
-  static const char *const names[2] = {"template.nii.gz", "reference.nii.gz"}, *const labels[2] = {"template-labels.nii.gz", "reference-labels.nii.gz"};
+  static const char *const names[2] = {"template.nii.gz", "reference.nii.gz"}, *const labels[2] = {
+                                                                                   "template-labels.nii.gz",
+                                                                                   "reference-labels.nii.gz"};
   rb_status st = RB_OK;
   for (int i = 0; i < 2; i++) {
     snprintf(s->images[i], PATH_MAX, "%s/%s", s->folder, names[i]);
@@ -108,8 +112,10 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
   RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
   RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
-  if (strncmp(data, "na", 2) == 0) RB_TRY(own_files(s, data));
-  else RB_TRY(made_files(s));
+  if (strncmp(data, "na", 2) == 0)
+    RB_TRY(own_files(s, data));
+  else
+    RB_TRY(made_files(s));
   rb_memory_reset_peak(b->kind); /* what making a phantom took is not the child's */
   *out = s;
   s = NULL;
@@ -121,14 +127,19 @@ done:
 static rb_status run(void *p, int turn) {
   state *s = p;
   char size[64], out[1100];
-  char *arguments[24] = {s->program, "register", "claire", "--template", s->images[0], "--reference", s->images[1], "--variant", (char *)(size_t)s->c->variant->ops,
-                         "--size", size, "--out", out};
+  char *arguments[24] = {s->program,   "register",   "claire",
+                         "--template", s->images[0], "--reference",
+                         s->images[1], "--variant",  (char *)(size_t)s->c->variant->ops,
+                         "--size",     size,         "--out",
+                         out};
   int count = 13;
   (void)turn;
-  snprintf(size, sizeof size, "%lld,%lld,%lld", (long long)s->c->grid.n[2], (long long)s->c->grid.n[1], (long long)s->c->grid.n[0]);
+  snprintf(size, sizeof size, "%lld,%lld,%lld", (long long)s->c->grid.n[2], (long long)s->c->grid.n[1],
+           (long long)s->c->grid.n[0]);
   snprintf(out, sizeof out, "%s/out", s->folder);
   if (s->labels[0][0])
-    arguments[count] = "--template-labels", arguments[count + 1] = s->labels[0], arguments[count + 2] = "--reference-labels", arguments[count + 3] = s->labels[1];
+    arguments[count] = "--template-labels", arguments[count + 1] = s->labels[0],
+    arguments[count + 2] = "--reference-labels", arguments[count + 3] = s->labels[1];
   return rb_child_run(s->folder, arguments, &rb_interrupted);
 }
 
@@ -161,7 +172,8 @@ static rb_status truth_of(state *s, const float *velocity, truth *t) {
   rb_claire_options o = rb_claire_defaults();
   rb_claire_determinant extremes;
   rb_claire *c = NULL;
-  t->warped = malloc(n * sizeof(float)), t->displacement = malloc(3 * n * sizeof(float)), t->det = malloc(n * sizeof(float));
+  t->warped = malloc(n * sizeof(float)), t->displacement = malloc(3 * n * sizeof(float)),
+  t->det = malloc(n * sizeof(float));
   RB_CHECK(t->warped && t->displacement && t->det, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &v));
   rb_claire_twin(v, &config, &wide);
@@ -208,7 +220,8 @@ static rb_status verify_labels(state *s, const json_t *metrics, rb_outcome *o) {
   rb_status st = RB_OK;
   rb_volume labels = {0};
   RB_TRY(read_one(s, "labels.nii.gz", &labels));
-  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
+  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255",
+                    rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
   const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->pair.labels[RB_REFERENCE]).all;
   const double told = number(json_object_get(metrics, "dice"), "after", "union");
   rb_outcome_verify(o, "Dice of the file's labels against metrics.json", fabs(dice - told), 1e-6, "metrics.json");
@@ -234,8 +247,10 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   for (int a = 0; a < 3; a++)
     for (int64_t i = 0; i < n; i++) v[a * n + i] *= (float)rb_grid_spacing(s->c->grid, a); /* cells to radians */
   RB_TRY(truth_of(s, v, &t));
-  rb_outcome_verify(o, "relative error of the mismatch", fabs(number(metrics, NULL, "mismatch") / t.mismatch - 1), texture ? 0.02 : 0.005, twin);
-  rb_outcome_verify(o, "relative error of the gradient norm", fabs(number(metrics, NULL, "relative_gradient") / t.gradient - 1), texture ? 0.2 : 0.05, twin);
+  rb_outcome_verify(o, "relative error of the mismatch", fabs(number(metrics, NULL, "mismatch") / t.mismatch - 1),
+                    texture ? 0.02 : 0.005, twin);
+  rb_outcome_verify(o, "relative error of the gradient norm",
+                    fabs(number(metrics, NULL, "relative_gradient") / t.gradient - 1), texture ? 0.2 : 0.05, twin);
   RB_TRY(read_one(s, "warped.nii.gz", &warped));
   rb_outcome_verify(o, "relative l2 distance of the warped image", distance(warped.data, t.warped, n), fields, twin);
   RB_TRY(read_vectors(s, "displacement.nii.gz", v));
@@ -243,7 +258,9 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   RB_TRY(read_one(s, "detF.nii.gz", &det));
   rb_outcome_verify(o, "relative l2 distance of det F", distance(det.data, t.det, n), fields, twin);
   for (int64_t i = 0; i < n; i++) least = fmin(least, (double)det.data[i]), most = fmax(most, (double)det.data[i]);
-  rb_outcome_verify(o, "extremes of det F against metrics.json", fabs(least - number(metrics, "det_F", "min")) + fabs(most - number(metrics, "det_F", "max")), 1e-5 * most, "metrics.json");
+  rb_outcome_verify(o, "extremes of det F against metrics.json",
+                    fabs(least - number(metrics, "det_F", "min")) + fabs(most - number(metrics, "det_F", "max")),
+                    1e-5 * most, "metrics.json");
   rb_outcome_verify(o, "-det F (positive: orientation kept)", -least, 0, "diffeomorphism");
   rb_outcome_metric(o, "det_min", least, "1", "min over voxels of the file's det F");
   rb_outcome_metric(o, "det_max", most, "1", "max over voxels of the file's det F");
@@ -267,17 +284,23 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   snprintf(path, sizeof path, "%s/out/metrics.json", s->folder);
   metrics = json_load_file(path, 0, &error);
   RB_CHECK(metrics, RB_EFORMAT, "%s: %s", path, error.text);
-  o->details = json_pack("{s:s,s:s,s:O}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256", s->pair.sha256[RB_REFERENCE], "metrics", metrics);
+  o->details = json_pack("{s:s,s:s,s:O}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
+                         s->pair.sha256[RB_REFERENCE], "metrics", metrics);
   RB_TRY(verify_files(s, metrics, o));
   rb_outcome_metric(o, "mismatch", number(metrics, NULL, "mismatch"), "1", "|m(1) - m_R|^2 / |m_T - m_R|^2");
   rb_outcome_metric(o, "gradient", number(metrics, NULL, "relative_gradient"), "1", "|g| / |g(v = 0, beta = 1)|");
   rb_outcome_metric(o, "matvecs", number(metrics, NULL, "hessian_products"), "1", "Hessian products over all levels");
-  rb_outcome_metric(o, "time_solver", number(metrics, "seconds", "solver"), "s", "sum over levels of the optimiser's wall time, by the child's own clock");
-  rb_outcome_metric(o, "time_files", number(metrics, "seconds", "files_in_to_files_out"), "s", "from the command line read to the last image written, by the child's own clock; CUDA's start is in it");
-  rb_outcome_metric(o, "solver_memory", 1e-9 * number(metrics, NULL, "memory_peak_bytes"), "GB", "high-water mark of the child's solve");
+  rb_outcome_metric(o, "time_solver", number(metrics, "seconds", "solver"), "s",
+                    "sum over levels of the optimiser's wall time, by the child's own clock");
+  rb_outcome_metric(
+      o, "time_files", number(metrics, "seconds", "files_in_to_files_out"), "s",
+      "from the command line read to the last image written, by the child's own clock; CUDA's start is in it");
+  rb_outcome_metric(o, "solver_memory", 1e-9 * number(metrics, NULL, "memory_peak_bytes"), "GB",
+                    "high-water mark of the child's solve");
 done:
   json_decref(metrics);
   return st;
 }
 
-const rb_workload rb_workload_register_files = {"register-files", &rb_register_family, predict, footprint, setup, run, poison, verify, teardown};
+const rb_workload rb_workload_register_files = {
+    "register-files", &rb_register_family, predict, footprint, setup, run, poison, verify, teardown};

@@ -60,8 +60,8 @@ rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out) {
   *out = NULL;
   RB_CHECK(bytes < SIZE_MAX - 2 * GUARD, RB_ENOMEM, "allocation of %zu bytes overflows", bytes);
   RB_CHECK(!limit[b->kind] || live[b->kind] + bytes <= limit[b->kind], RB_ENOMEM,
-           "%s memory: %zu bytes asked for, %zu of %zu in use; take a smaller size", b->name, bytes,
-           live[b->kind], limit[b->kind]);
+           "%s memory: %zu bytes asked for, %zu of %zu in use; take a smaller size", b->name, bytes, live[b->kind],
+           limit[b->kind]);
   k = calloc(1, sizeof *k);
   RB_CHECK(k, RB_ENOMEM, "host memory: %zu bytes asked for", sizeof *k);
   RB_TRY(b->alloc(bytes + 2 * (size_t)BAND, &k->base));

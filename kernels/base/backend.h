@@ -31,18 +31,20 @@ typedef struct rb_backend {
   /* One timer a backend: CUDA events on the stream that kernels use, the monotonic clock on the CPU. */
   rb_status (*timer_start)(void);
   rb_status (*timer_stop)(double *seconds);
-  /* Stamp i (below RB_STAMPS): a point in the stream's time, without waiting. stamp_interval waits for the later one. */
+  /* Stamp i (below RB_STAMPS): a point in the stream's time, without waiting. stamp_interval waits for the later one.
+   */
   rb_status (*stamp)(int i);
   rb_status (*stamp_interval)(int from, int to, double *seconds);
   rb_status (*memory)(size_t *total, size_t *available);
   size_t (*cache_bytes)(void); /* last-level cache: rotation of buffers goes beyond twice this */
-  /* What is issued between begin and end is kept instead of run; replay issues it again as one piece. Nothing in between may
-   * wait for the device. NULL where it would gain nothing. `drop` takes NULL. */
+  /* What is issued between begin and end is kept instead of run; replay issues it again as one piece. Nothing in
+   * between may wait for the device. NULL where it would gain nothing. `drop` takes NULL. */
   rb_status (*record_begin)(void);
   rb_status (*record_end)(void **recording);
   rb_status (*replay)(void *recording);
   void (*drop)(void *recording);
-  int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing */
+  int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
+                 */
 } rb_backend;
 
 /* The backend, or RB_EDEVICE with the reason why it cannot be used here. */
@@ -63,7 +65,8 @@ void rb_copy_parallel(void *to, const void *from, size_t bytes);
 size_t rb_memory_live(rb_backend_kind kind);
 size_t rb_memory_peak(rb_backend_kind kind);
 void rb_memory_reset_peak(rb_backend_kind kind);
-/* Bytes that a library holds for us (texture arrays, cuFFT work areas): positive when taken, negative when returned. */
+/* Bytes that a library holds for us (texture arrays, cuFFT work areas): positive when taken, negative when returned.
+ */
 void rb_memory_note(rb_backend_kind kind, int64_t bytes);
 int rb_guard_violations(void);
 /* Pretend that the backend holds only `bytes` (0: no pretence). For tests of out-of-memory paths. */

@@ -43,7 +43,8 @@ void rb_profile_abandon(void) { timed = depth = stamps = 0; }
 rb_profile rb_profile_now(void) { return now; }
 
 const char *rb_class_name(rb_class c) {
-  static const char *const names[] = {"interpolation", "gradients", "divergences", "spectral operators", "field arithmetic", "fused transport"};
+  static const char *const names[] = {"interpolation",      "gradients",        "divergences",
+                                      "spectral operators", "field arithmetic", "fused transport"};
   return names[c];
 }
 

@@ -13,11 +13,11 @@ extern "C" {
 #endif
 
 typedef enum {
-  RB_CLASS_INTERP,    /* unit: scalar field evaluated at a grid's worth of points */
-  RB_CLASS_GRADIENT,  /* unit: one partial derivative (a gradient counts 3) */
+  RB_CLASS_INTERP,     /* unit: scalar field evaluated at a grid's worth of points */
+  RB_CLASS_GRADIENT,   /* unit: one partial derivative (a gradient counts 3) */
   RB_CLASS_DIVERGENCE, /* the same */
-  RB_CLASS_SPECTRAL,  /* other spectral operators; unit: one component transformed and back (brunn2020 counts these) */
-  RB_CLASS_FIELD,     /* pointwise arithmetic and reductions; unit: a call */
+  RB_CLASS_SPECTRAL, /* other spectral operators; unit: one component transformed and back (brunn2020 counts these) */
+  RB_CLASS_FIELD,    /* pointwise arithmetic and reductions; unit: a call */
   RB_CLASS_TRANSPORT, /* fused transport kernels; unit: a launch */
   RB_CLASSES
 } rb_class;

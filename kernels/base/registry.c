@@ -3,16 +3,8 @@
 #include <string.h>
 
 static const rb_family *const families[] = {
-    &rb_interp_family,
-    &rb_derivative_family,
-    &rb_spectral_family,
-    &rb_field_family,
-    &rb_transport_family,
-    &rb_gausssum_family,
-    &rb_smooth_family,
-    &rb_compose_family,
-    &rb_force_family,
-    &rb_probe_family,
+    &rb_interp_family,   &rb_derivative_family, &rb_spectral_family, &rb_field_family, &rb_transport_family,
+    &rb_gausssum_family, &rb_smooth_family,     &rb_compose_family,  &rb_force_family, &rb_probe_family,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -77,8 +69,8 @@ rb_status rb_variant_find(const rb_family *family, const char *name, const rb_va
     }
   }
   const char *near = rb_nearest(name, names, count);
-  return RB_FAIL(RB_ENOTFOUND, "family '%s' has no variant '%s'%s%s; 'regbench list %s' shows all",
-                 family->name, name, near ? ": nearest is " : "", near ? near : "", family->name);
+  return RB_FAIL(RB_ENOTFOUND, "family '%s' has no variant '%s'%s%s; 'regbench list %s' shows all", family->name,
+                 name, near ? ": nearest is " : "", near ? near : "", family->name);
 }
 
 rb_status rb_variant_available(const rb_variant *variant) {
@@ -92,7 +84,11 @@ rb_status rb_variant_timed(const rb_variant *variant) {
   const rb_backend *b;
   rb_status st = rb_variant_available(variant);
   if (st == RB_OK) st = rb_backend_get(variant->backend, &b);
-  if (st == RB_OK && b->emulated) st = RB_FAIL(RB_EUNSUPPORTED, "%s is emulated here, executed on the CPU: its outputs can be checked, times would mean nothing; run it on a GPU", variant->name);
+  if (st == RB_OK && b->emulated)
+    st = RB_FAIL(RB_EUNSUPPORTED,
+                 "%s is emulated here, executed on the CPU: its outputs can be checked, times would mean nothing; "
+                 "run it on a GPU",
+                 variant->name);
   return st;
 }
 

@@ -48,12 +48,12 @@ rb_status rb_path(char *out, size_t size, const char *format, ...) __attribute__
   do {                                     \
     if ((st = (call)) != RB_OK) goto done; \
   } while (0)
-#define RB_CHECK(cond, code, ...)         \
-  do {                                    \
-    if (!(cond)) {                        \
-      st = RB_FAIL((code), __VA_ARGS__);  \
-      goto done;                          \
-    }                                     \
+#define RB_CHECK(cond, code, ...)        \
+  do {                                   \
+    if (!(cond)) {                       \
+      st = RB_FAIL((code), __VA_ARGS__); \
+      goto done;                         \
+    }                                    \
   } while (0)
 
 #ifdef __cplusplus

@@ -22,7 +22,8 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
   const rb_backend *backend;
   *out = NULL;
   for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "compose: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "compose: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
   RB_TRY(rb_backend_get(variant->backend, &backend));
@@ -31,7 +32,9 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
 done:
   return st;
 }
-static rb_status load(rb_compose_plan *p, double a, int components, const void *f) { return ops_of(p)->load ? ops_of(p)->load(p, a, components, f) : RB_OK; }
+static rb_status load(rb_compose_plan *p, double a, int components, const void *f) {
+  return ops_of(p)->load ? ops_of(p)->load(p, a, components, f) : RB_OK;
+}
 
 rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = RB_OK;
@@ -53,7 +56,9 @@ rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void
 done:
   return st;
 }
-rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out) { return ops_of(p)->determinant(p, s, out); }
+rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out) {
+  return ops_of(p)->determinant(p, s, out);
+}
 rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
   if (out == v || out == w) return RB_FAIL(RB_EINVAL, "compose: out of place only");
   return ops_of(p)->bracket(p, v, w, out);
@@ -74,7 +79,9 @@ done:
 }
 static rb_status fits(const rb_compose_plan *p, rb_grid inner) {
   for (int a = 0; a < 3; a++)
-    if (inner.n[a] < 1 || inner.n[a] > p->desc.grid.n[a]) return RB_FAIL(RB_EINVAL, "compose: axis %d of the inner grid has %lld points of %lld", a + 1, (long long)inner.n[a], (long long)p->desc.grid.n[a]);
+    if (inner.n[a] < 1 || inner.n[a] > p->desc.grid.n[a])
+      return RB_FAIL(RB_EINVAL, "compose: axis %d of the inner grid has %lld points of %lld", a + 1,
+                     (long long)inner.n[a], (long long)p->desc.grid.n[a]);
   return RB_OK;
 }
 rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
@@ -89,9 +96,12 @@ void rb_compose_destroy(rb_compose_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
-double rb_compose_bytes(const rb_compose_desc *d) { return 9.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
+double rb_compose_bytes(const rb_compose_desc *d) {
+  return 9.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
+}
 double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *d, double range, double reach) {
   const rb_compose_ops *ops = variant ? variant->ops : NULL; /* NULL also where CUDA is not built */
   const int bits = ops ? ops->weight_bits : 0;
-  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach) + (bits ? 3 * 2 * range * ldexp(1, -bits) : 0);
+  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach) +
+         (bits ? 3 * 2 * range * ldexp(1, -bits) : 0);
 }

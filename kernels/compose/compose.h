@@ -7,9 +7,9 @@
  * longest       greatest |s(x)| over the nodes
  * pad, crop     a smaller grid's scalars, centred in this one with zeros around; and back
  *
- * Displacements [3][n1][n2][n3] in voxels, component c along axis c + 1. Fields count as 0 beyond the grid, so that values
- * fade over one voxel outside it, as a texture with a border does. Differences are central, one-sided at the border.
- * Source: demons2020, Algorithm 1 lines 5, 7 and 8; Vercauteren et al. for the bracket. */
+ * Displacements [3][n1][n2][n3] in voxels, component c along axis c + 1. Fields count as 0 beyond the grid, so that
+ * values fade over one voxel outside it, as a texture with a border does. Differences are central, one-sided at the
+ * border. Source: demons2020, Algorithm 1 lines 5, 7 and 8; Vercauteren et al. for the bracket. */
 #ifndef RB_COMPOSE_H
 #define RB_COMPOSE_H
 
@@ -35,13 +35,15 @@ typedef struct rb_compose_plan {
 typedef struct {
   rb_status (*supports)(const rb_compose_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_compose_desc *desc, rb_compose_plan **out);
-  /* Puts a f ([components][n]) where compose and warp read it, instead of their first argument. NULL: they read it where it lies. */
+  /* Puts a f ([components][n]) where compose and warp read it, instead of their first argument. NULL: they read it
+   * where it lies. */
   rb_status (*load)(rb_compose_plan *p, double a, int components, const void *f);
   rb_status (*compose)(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
   rb_status (*warp)(rb_compose_plan *p, const void *f, const void *s, void *out);
   rb_status (*determinant)(rb_compose_plan *p, const void *s, void *out);
   rb_status (*bracket)(rb_compose_plan *p, const void *v, const void *w, void *out);
-  rb_status (*longest)(rb_compose_plan *p, const void *s); /* begins; leaves p->longest at once where longest_end is NULL */
+  rb_status (*longest)(rb_compose_plan *p,
+                       const void *s); /* begins; leaves p->longest at once where longest_end is NULL */
   rb_status (*longest_end)(rb_compose_plan *p);
   rb_status (*pad)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   rb_status (*crop)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
@@ -55,7 +57,8 @@ rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s
 rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out);
 rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out);
 rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out);
-/* NaN when the field holds one. In two halves, so that work issued between them keeps the backend busy; _end waits for the value only. */
+/* NaN when the field holds one. In two halves, so that work issued between them keeps the backend busy; _end waits
+ * for the value only. */
 rb_status rb_compose_longest_begin(rb_compose_plan *p, const void *s);
 rb_status rb_compose_longest_end(rb_compose_plan *p, double *out);
 rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out); /* both */
@@ -68,13 +71,14 @@ rb_status rb_compose_loaded(rb_compose_plan *p, double a, const void *s1, const 
 void rb_compose_destroy(rb_compose_plan *p); /* takes NULL */
 
 /* Oracle of one value of rb_compose, float64. */
-double rb_compose_oracle_at(const rb_compose_desc *desc, double a, const void *s1, const void *s2, int component, int64_t node);
+double rb_compose_oracle_at(const rb_compose_desc *desc, double a, const void *s1, const void *s2, int component,
+                            int64_t node);
 
 /* Least traffic of one composition: two fields read, one written; demons2020's 36 B a voxel in float32. */
 double rb_compose_bytes(const rb_compose_desc *desc);
-/* Largest accepted |out - oracle| of compose or warp for |f| <= range: points lie within eps `reach` (the greatest coordinate),
- * and the hardware's weights within their last bit, of where they should; neighbours differ by 2 range at most. variant may be NULL:
- * exact weights. */
+/* Largest accepted |out - oracle| of compose or warp for |f| <= range: points lie within eps `reach` (the greatest
+ * coordinate), and the hardware's weights within their last bit, of where they should; neighbours differ by 2 range
+ * at most. variant may be NULL: exact weights. */
 double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *desc, double range, double reach);
 
 #ifdef __cplusplus

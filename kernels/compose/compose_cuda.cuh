@@ -10,8 +10,8 @@
 
 typedef struct {
   rb_compose_plan head;
-  unsigned *most; /* bits of the greatest square, on the device */
-  float *host;    /* the same, in pinned memory */
+  unsigned *most;  /* bits of the greatest square, on the device */
+  float *host;     /* the same, in pinned memory */
   int host_is_own; /* pinned for this plan, as no slot was left */
   cudaEvent_t there;
 } compose_plan;
@@ -40,6 +40,8 @@ static inline sizes sizes_of(rb_grid g) {
 
 /* Blocks of WIDE x HIGH nodes of a plane, `deep` planes each. */
 enum { WIDE = 32, HIGH = 8 };
-static inline dim3 tiles_of(rb_grid g, int deep) { return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), rb_blocks(g.n[0], deep)); }
+static inline dim3 tiles_of(rb_grid g, int deep) {
+  return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), rb_blocks(g.n[0], deep));
+}
 
 #endif

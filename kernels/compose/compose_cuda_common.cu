@@ -24,8 +24,10 @@ done:
 }
 void compose_close(compose_plan *p) {
   rb_release(p->head.backend, p->most);
-  if (p->host_is_own) cudaFreeHost(p->host);
-  else rb_cuda_pinned_return(p->host);
+  if (p->host_is_own)
+    cudaFreeHost(p->host);
+  else
+    rb_cuda_pinned_return(p->host);
   if (p->there) cudaEventDestroy(p->there);
 }
 
@@ -49,9 +51,11 @@ void compose_destroy(rb_compose_plan *head) {
 /* ---- derivatives -------------------------------------------------------------------------------------- */
 
 /* j[c][axis] at a node: central differences, one-sided at the border, 0 along an axis of one node. */
-static __device__ __forceinline__ void derivatives(sizes g, const float *__restrict__ s, const int at[3], float j[3][3]) {
+static __device__ __forceinline__ void derivatives(sizes g, const float *__restrict__ s, const int at[3],
+                                                   float j[3][3]) {
   const int64_t n = (int64_t)g.n1 * g.n2 * g.n3;
-  const int extent[3] = {g.n1, g.n2, g.n3}, stride[3] = {g.n2 * g.n3, g.n3, 1}, i = (at[0] * g.n2 + at[1]) * g.n3 + at[2];
+  const int extent[3] = {g.n1, g.n2, g.n3}, stride[3] = {g.n2 * g.n3, g.n3, 1},
+            i = (at[0] * g.n2 + at[1]) * g.n3 + at[2];
 #pragma unroll
   for (int a = 0; a < 3; a++) {
     const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
@@ -61,24 +65,28 @@ static __device__ __forceinline__ void derivatives(sizes g, const float *__restr
   }
 }
 
-static __global__ void __launch_bounds__(WIDE *HIGH) determinant_kernel(sizes g, const float *__restrict__ s, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    determinant_kernel(sizes g, const float *__restrict__ s, float *__restrict__ out) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   float j[3][3];
   if (at[1] >= g.n2 || at[2] >= g.n3) return;
   derivatives(g, s, at, j);
 #pragma unroll
   for (int c = 0; c < 3; c++) j[c][c] += 1.0f;
-  out[(at[0] * g.n2 + at[1]) * g.n3 + at[2]] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
+  out[(at[0] * g.n2 + at[1]) * g.n3 + at[2]] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) -
+                                               j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
                                                j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
 }
 rb_status compose_determinant(rb_compose_plan *p, const void *s, void *out) {
   rb_status st = RB_OK;
-  RB_LAUNCH(determinant_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (const float *)s, (float *)out);
+  RB_LAUNCH(determinant_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid),
+            (const float *)s, (float *)out);
 done:
   return st;
 }
 
-static __global__ void __launch_bounds__(WIDE *HIGH) bracket_kernel(sizes g, const float *__restrict__ v, const float *__restrict__ w, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    bracket_kernel(sizes g, const float *__restrict__ v, const float *__restrict__ w, float *__restrict__ out) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   float dv[3][3], dw[3][3];
   if (at[1] >= g.n2 || at[2] >= g.n3) return;
@@ -95,7 +103,8 @@ static __global__ void __launch_bounds__(WIDE *HIGH) bracket_kernel(sizes g, con
 }
 rb_status compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
   rb_status st = RB_OK;
-  RB_LAUNCH(bracket_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (const float *)v, (const float *)w, (float *)out);
+  RB_LAUNCH(bracket_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), (const float *)v,
+            (const float *)w, (float *)out);
 done:
   return st;
 }
@@ -136,7 +145,8 @@ done:
 /* ---- padding ------------------------------------------------------------------------------------------- */
 
 /* A thread a node of the wide grid. */
-static __global__ void __launch_bounds__(WIDE *HIGH) embed_kernel(sizes g, sizes inner, int crop, const float *__restrict__ f, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    embed_kernel(sizes g, sizes inner, int crop, const float *__restrict__ f, float *__restrict__ out) {
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, i = blockIdx.z;
   if (j >= g.n2 || k >= g.n3) return;
   const int a = i - (g.n1 - inner.n1) / 2, b = j - (g.n2 - inner.n2) / 2, c = k - (g.n3 - inner.n3) / 2;
@@ -149,9 +159,14 @@ static __global__ void __launch_bounds__(WIDE *HIGH) embed_kernel(sizes g, sizes
 }
 static rb_status embed(rb_compose_plan *p, rb_grid inner, int crop, const void *f, void *out) {
   rb_status st = RB_OK;
-  RB_LAUNCH(embed_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), sizes_of(inner), crop, (const float *)f, (float *)out);
+  RB_LAUNCH(embed_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid), sizes_of(inner),
+            crop, (const float *)f, (float *)out);
 done:
   return st;
 }
-rb_status compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) { return embed(p, inner, 0, f, out); }
-rb_status compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) { return embed(p, inner, 1, f, out); }
+rb_status compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  return embed(p, inner, 0, f, out);
+}
+rb_status compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
+  return embed(p, inner, 1, f, out);
+}

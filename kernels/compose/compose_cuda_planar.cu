@@ -1,16 +1,19 @@
-/* Ours: float32 weights, the field read where it lies, planar. A block takes 32 nodes of x3 by a few of x2 and DEEP planes, so that
- * corners are found in the L1 cache; a thread takes one plane after the other and fetches the next displacement before it reads the corners of this one.
- * Vectors: weights and offsets are worked out once for the three components, borders cost no branch (a corner outside gets weight 0 and a
- * clamped place), and 64 registers let all 24 corners be in flight. Images: 8 corners need no more than 32 registers, with which a multiprocessor
- * holds all the threads it can; for that the corners of points inside lie at constant offsets from the first. */
+/* Ours: float32 weights, the field read where it lies, planar. A block takes 32 nodes of x3 by a few of x2 and DEEP
+ * planes, so that corners are found in the L1 cache; a thread takes one plane after the other and fetches the next
+ * displacement before it reads the corners of this one. Vectors: weights and offsets are worked out once for the
+ * three components, borders cost no branch (a corner outside gets weight 0 and a clamped place), and 64 registers let
+ * all 24 corners be in flight. Images: 8 corners need no more than 32 registers, with which a multiprocessor holds
+ * all the threads it can; for that the corners of points inside lie at constant offsets from the first. */
 #include "kernels/compose/compose_cuda.cuh"
 
 enum { DEEP = 8, VECTOR_HIGH = 4, IMAGE_HIGH = 8 };
-/* Blocks wanted on a multiprocessor: 1024 threads of vectors; of images as many as there can be (1024 on 7.5, 1536 on 8.6, 8.9 and 12). */
+/* Blocks wanted on a multiprocessor: 1024 threads of vectors; of images as many as there can be (1024 on 7.5, 1536
+ * on 8.6, 8.9 and 12). */
 enum { VECTOR_RESIDENT = 1024 / (WIDE * VECTOR_HIGH) };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
 enum { IMAGE_RESIDENT = 4 };
-#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || \
+    (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200)
 enum { IMAGE_RESIDENT = 8 };
 #else
 enum { IMAGE_RESIDENT = 6 };
@@ -34,8 +37,10 @@ static __device__ __forceinline__ pair neighbours(float x, int n, int stride) {
 
 static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a, pair b, pair c) {
   const int i00 = a.low + b.low, i01 = a.low + b.high, i10 = a.high + b.low, i11 = a.high + b.high;
-  const float v00 = c.w0 * __ldg(f + i00 + c.low) + c.w1 * __ldg(f + i00 + c.high), v01 = c.w0 * __ldg(f + i01 + c.low) + c.w1 * __ldg(f + i01 + c.high);
-  const float v10 = c.w0 * __ldg(f + i10 + c.low) + c.w1 * __ldg(f + i10 + c.high), v11 = c.w0 * __ldg(f + i11 + c.low) + c.w1 * __ldg(f + i11 + c.high);
+  const float v00 = c.w0 * __ldg(f + i00 + c.low) + c.w1 * __ldg(f + i00 + c.high),
+              v01 = c.w0 * __ldg(f + i01 + c.low) + c.w1 * __ldg(f + i01 + c.high);
+  const float v10 = c.w0 * __ldg(f + i10 + c.low) + c.w1 * __ldg(f + i10 + c.high),
+              v11 = c.w0 * __ldg(f + i11 + c.low) + c.w1 * __ldg(f + i11 + c.high);
   return a.w0 * (b.w0 * v00 + b.w1 * v01) + a.w1 * (b.w0 * v10 + b.w1 * v11);
 }
 
@@ -61,7 +66,8 @@ static __device__ __forceinline__ column own_column(sizes g) {
 }
 
 static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
-    vector_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
+    vector_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s,
+                  float *__restrict__ out) {
   const column own = own_column<VECTOR_HIGH>(g);
   if (!own.valid) return;
   const int64_t n = (int64_t)g.n1 * own.plane;
@@ -79,13 +85,16 @@ static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
   }
 }
 
-static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y, float z) {
+static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y,
+                                                 float z) {
   const float l1 = floorf(x), l2 = floorf(y), l3 = floorf(z);
   if (l1 >= 0 && l2 >= 0 && l3 >= 0 && l1 < g.n1 - 1 && l2 < g.n2 - 1 && l3 < g.n3 - 1) {
     const float t1 = x - l1, t2 = y - l2, t3 = z - l3, u3 = 1 - t3;
     const float *low = f + ((int)l1 * g.n2 + (int)l2) * g.n3 + (int)l3, *high = low + plane;
-    const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1), v01 = u3 * __ldg(low + g.n3) + t3 * __ldg(low + g.n3 + 1);
-    const float v10 = u3 * __ldg(high) + t3 * __ldg(high + 1), v11 = u3 * __ldg(high + g.n3) + t3 * __ldg(high + g.n3 + 1);
+    const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1),
+                v01 = u3 * __ldg(low + g.n3) + t3 * __ldg(low + g.n3 + 1);
+    const float v10 = u3 * __ldg(high) + t3 * __ldg(high + 1),
+                v11 = u3 * __ldg(high + g.n3) + t3 * __ldg(high + g.n3 + 1);
     return (1 - t1) * ((1 - t2) * v00 + t2 * v01) + t1 * ((1 - t2) * v10 + t2 * v11);
   }
   return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
@@ -108,24 +117,40 @@ static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
 }
 
 static rb_status supports(const rb_compose_desc *d) {
-  if (d->grid.n[1] > 65535 * VECTOR_HIGH) return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", 65535 * VECTOR_HIGH);
+  if (d->grid.n[1] > 65535 * VECTOR_HIGH)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", 65535 * VECTOR_HIGH);
   return compose_supports(d);
 }
-static dim3 blocks_of(rb_grid g, int high) { return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], high), rb_blocks(g.n[0], DEEP)); }
+static dim3 blocks_of(rb_grid g, int high) {
+  return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], high), rb_blocks(g.n[0], DEEP));
+}
 static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(vector_kernel, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a, (const float *)s1, (const float *)s2, (float *)out);
+  RB_LAUNCH(vector_kernel, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a,
+            (const float *)s1, (const float *)s2, (float *)out);
 done:
   return st;
 }
 static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(image_kernel, blocks_of(g, IMAGE_HIGH), dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f, (const float *)s, (float *)out);
+  RB_LAUNCH(image_kernel, blocks_of(g, IMAGE_HIGH), dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f,
+            (const float *)s, (float *)out);
 done:
   return st;
 }
 
-extern "C" const rb_compose_ops rb_compose_planar = {supports, compose_plan_make, NULL, compose, warp, compose_determinant, compose_bracket,
-                                                     compose_longest, compose_longest_end, compose_pad, compose_crop, compose_destroy, 0};
+extern "C" const rb_compose_ops rb_compose_planar = {supports,
+                                                     compose_plan_make,
+                                                     NULL,
+                                                     compose,
+                                                     warp,
+                                                     compose_determinant,
+                                                     compose_bracket,
+                                                     compose_longest,
+                                                     compose_longest_end,
+                                                     compose_pad,
+                                                     compose_crop,
+                                                     compose_destroy,
+                                                     0};

@@ -1,7 +1,9 @@
 /* B4 (demons2020): one filtered fetch of a float4 brings all three components. */
 #include "kernels/compose/compose_texture.cuh"
 
-static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_plan **out) { return texture_make(b, d, cudaFilterModeLinear, 1, out); }
+static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_plan **out) {
+  return texture_make(b, d, cudaFilterModeLinear, 1, out);
+}
 
 struct filtered4 {
   static __device__ __forceinline__ void at(const handles &h, int, float x1, float x2, float x3, float v[3]) {
@@ -10,5 +12,16 @@ struct filtered4 {
   }
 };
 
-extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports, plan, texture_load<1>, texture_compose<filtered4>, texture_warp<filtered4>,
-                                                              compose_determinant, compose_bracket, compose_longest, compose_longest_end, compose_pad, compose_crop, texture_destroy, 8};
+extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports,
+                                                              plan,
+                                                              texture_load<1>,
+                                                              texture_compose<filtered4>,
+                                                              texture_warp<filtered4>,
+                                                              compose_determinant,
+                                                              compose_bracket,
+                                                              compose_longest,
+                                                              compose_longest_end,
+                                                              compose_pad,
+                                                              compose_crop,
+                                                              texture_destroy,
+                                                              8};

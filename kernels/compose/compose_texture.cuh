@@ -1,4 +1,5 @@
-/* B2 to B4: the field that is interpolated lies in 3D arrays behind textures whose border is 0; `load` copies it there. */
+/* B2 to B4: the field that is interpolated lies in 3D arrays behind textures whose border is 0; `load` copies it
+ * there. */
 #ifndef RB_COMPOSE_TEXTURE_CUH
 #define RB_COMPOSE_TEXTURE_CUH
 
@@ -6,11 +7,11 @@
 
 typedef struct {
   compose_plan base;
-  int wide;               /* one array of float4 instead of three of float */
+  int wide; /* one array of float4 instead of three of float */
   cudaArray_t array[3];
   cudaTextureObject_t texture[3];
   cudaSurfaceObject_t surface[3];
-  int64_t bytes;          /* of one array */
+  int64_t bytes; /* of one array */
 } texture_plan;
 
 struct handles {
@@ -42,7 +43,8 @@ static void texture_destroy(rb_compose_plan *head) {
   free(p);
 }
 
-static rb_status texture_make(const rb_backend *backend, const rb_compose_desc *d, cudaTextureFilterMode filter, int wide, rb_compose_plan **out) {
+static rb_status texture_make(const rb_backend *backend, const rb_compose_desc *d, cudaTextureFilterMode filter,
+                              int wide, rb_compose_plan **out) {
   rb_status st = RB_OK;
   const cudaExtent extent = make_cudaExtent((size_t)d->grid.n[2], (size_t)d->grid.n[1], (size_t)d->grid.n[0]);
   const cudaChannelFormatDesc channel = wide ? cudaCreateChannelDesc<float4>() : cudaCreateChannelDesc<float>();
@@ -71,7 +73,8 @@ done:
 }
 
 template <int COMPONENTS, int WIDE4>
-static __global__ void __launch_bounds__(WIDE *HIGH) load_kernel(sizes g, float a, const float *__restrict__ f, handles h) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    load_kernel(sizes g, float a, const float *__restrict__ f, handles h) {
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, i = blockIdx.z;
   if (j >= g.n2 || k >= g.n3) return;
   const int64_t n = (int64_t)g.n1 * g.n2 * g.n3, p = ((int64_t)i * g.n2 + j) * g.n3 + k;
@@ -91,16 +94,19 @@ static rb_status texture_load(rb_compose_plan *head, double a, int components, c
   const rb_grid g = head->desc.grid;
   const handles h = handles_of((texture_plan *)head);
   if (components == 3)
-    RB_LAUNCH((load_kernel<3, WIDE4>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a, (const float *)f, h);
+    RB_LAUNCH((load_kernel<3, WIDE4>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a, (const float *)f,
+              h);
   else
-    RB_LAUNCH((load_kernel<1, WIDE4>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a, (const float *)f, h);
+    RB_LAUNCH((load_kernel<1, WIDE4>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a, (const float *)f,
+              h);
 done:
   return st;
 }
 
 /* FETCH: the variant's idea: components of the loaded field at a point. */
 template <int COMPONENTS, class FETCH>
-static __global__ void __launch_bounds__(WIDE *HIGH) fetch_kernel(sizes g, float a, handles h, const float *__restrict__ s, float *__restrict__ out) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    fetch_kernel(sizes g, float a, handles h, const float *__restrict__ s, float *__restrict__ out) {
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, i = blockIdx.z;
   if (j >= g.n2 || k >= g.n3) return;
   const int64_t n = (int64_t)g.n1 * g.n2 * g.n3, p = ((int64_t)i * g.n2 + j) * g.n3 + k;
@@ -118,7 +124,8 @@ template <class FETCH>
 static rb_status texture_compose(rb_compose_plan *head, double a, const void *, const void *s2, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = head->desc.grid;
-  RB_LAUNCH((fetch_kernel<3, FETCH>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a, handles_of((texture_plan *)head), (const float *)s2, (float *)out);
+  RB_LAUNCH((fetch_kernel<3, FETCH>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), (float)a,
+            handles_of((texture_plan *)head), (const float *)s2, (float *)out);
 done:
   return st;
 }
@@ -126,7 +133,8 @@ template <class FETCH>
 static rb_status texture_warp(rb_compose_plan *head, const void *, const void *s, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = head->desc.grid;
-  RB_LAUNCH((fetch_kernel<1, FETCH>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), 1.0f, handles_of((texture_plan *)head), (const float *)s, (float *)out);
+  RB_LAUNCH((fetch_kernel<1, FETCH>), tiles_of(g, 1), dim3(WIDE, HIGH), 0, sizes_of(g), 1.0f,
+            handles_of((texture_plan *)head), (const float *)s, (float *)out);
 done:
   return st;
 }

@@ -14,14 +14,19 @@ extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 extern "C" const char *rb_cuda_explain(int error) {
   (void)cudaGetLastError(); /* told now: the next launch must not be blamed for it */
   switch ((cudaError_t)error) {
-    case cudaErrorNoDevice: return "no CUDA-capable GPU on this machine; CPU variants run without one";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable GPU on this machine; CPU variants run without one";
     case cudaErrorInsufficientDriver:
-      return "the CUDA driver is missing or older than this build's runtime; install a driver for CUDA 13, or rebuild with the host's toolkit";
-    case cudaErrorMemoryAllocation: return "GPU memory does not suffice; take a smaller size or close other GPU programs";
+      return "the CUDA driver is missing or older than this build's runtime; install a driver for CUDA 13, or "
+             "rebuild with the host's toolkit";
+    case cudaErrorMemoryAllocation:
+      return "GPU memory does not suffice; take a smaller size or close other GPU programs";
     case cudaErrorNoKernelImageForDevice:
       return "this build holds no code for the GPU; rebuild with -DCMAKE_CUDA_ARCHITECTURES=native";
-    case cudaErrorDevicesUnavailable: return "the GPU is busy or in exclusive mode; see 'regbench doctor'";
-    default: return cudaGetErrorString((cudaError_t)error);
+    case cudaErrorDevicesUnavailable:
+      return "the GPU is busy or in exclusive mode; see 'regbench doctor'";
+    default:
+      return cudaGetErrorString((cudaError_t)error);
   }
 }
 
@@ -32,8 +37,8 @@ static rb_status cuda_alloc(size_t bytes, void **out) {
   *out = NULL;
   size_t free_bytes = 0, total = 0;
   cudaMemGetInfo(&free_bytes, &total);
-  return RB_FAIL(e == cudaErrorMemoryAllocation ? RB_ENOMEM : RB_EDEVICE, "GPU memory: %zu bytes asked for, %zu free: %s",
-                 bytes, free_bytes, rb_cuda_explain((int)e));
+  return RB_FAIL(e == cudaErrorMemoryAllocation ? RB_ENOMEM : RB_EDEVICE,
+                 "GPU memory: %zu bytes asked for, %zu free: %s", bytes, free_bytes, rb_cuda_explain((int)e));
 }
 static void cuda_release(void *p) { cudaFree(p); }
 
@@ -44,8 +49,9 @@ static rb_status copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind k
 done:
   return st;
 }
-/* Arrays pass through pinned memory, in stages used in turn: the cores copy one while the bus carries another. What the driver does by
- * itself with pageable memory takes one core and some 12 GB/s, and waits after each small array. */
+/* Arrays pass through pinned memory, in stages used in turn: the cores copy one while the bus carries another. What
+ * the driver does by itself with pageable memory takes one core and some 12 GB/s, and waits after each small array.
+ */
 enum { STAGES = 4, STAGE = 4 << 20, LARGE = 1 << 20, SLOTS = 64 };
 static char *stages; /* the slots of pinned.h behind them; NULL: could not be had, everything goes the plain way */
 static cudaEvent_t stage_events[STAGES]; /* after the last copy from or to a stage */
@@ -96,7 +102,8 @@ static rb_status cuda_download(void *dst, const void *src, size_t bytes) {
   for (size_t k = 0; k < count + STAGES - 1; k++) { /* a stage is emptied when the others are under way */
     if (k < count) {
       const unsigned s = (unsigned)(first + k) % STAGES;
-      RB_CUDA_TRY(cudaMemcpyAsync(stages + (size_t)s * STAGE, (const char *)src + k * STAGE, stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
+      RB_CUDA_TRY(cudaMemcpyAsync(stages + (size_t)s * STAGE, (const char *)src + k * STAGE,
+                                  stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
       RB_CUDA_TRY(cudaEventRecord(stage_events[s], stream));
     }
     if (k + 1 < STAGES || k + 1 - STAGES >= count) continue;
@@ -191,9 +198,9 @@ static void cuda_drop(void *recording) {
 }
 
 static const rb_backend backend = {
-    "cuda",           RB_CUDA,         cuda_alloc, cuda_release,        cuda_upload, cuda_download,    cuda_fill,         cuda_sync,
-    cuda_timer_start, cuda_timer_stop, cuda_stamp, cuda_stamp_interval, cuda_memory, cuda_cache_bytes, cuda_record_begin, cuda_record_end,
-    cuda_replay,      cuda_drop,
+    "cuda",      RB_CUDA,          cuda_alloc,        cuda_release,    cuda_upload, cuda_download,
+    cuda_fill,   cuda_sync,        cuda_timer_start,  cuda_timer_stop, cuda_stamp,  cuda_stamp_interval,
+    cuda_memory, cuda_cache_bytes, cuda_record_begin, cuda_record_end, cuda_replay, cuda_drop,
 #ifdef RB_CUDA_EMULATED
     1,
 #else
@@ -213,7 +220,8 @@ static rb_status open_device(void) {
   RB_CUDA_TRY(cudaEventCreate(&begin_event));
   RB_CUDA_TRY(cudaEventCreate(&end_event));
   for (int i = 0; i < STAGES; i++) RB_CUDA_TRY(cudaEventCreateWithFlags(&stage_events[i], cudaEventDisableTiming));
-  if (cudaHostAlloc((void **)&stages, STAGES * STAGE + SLOTS * RB_PINNED_BYTES, cudaHostAllocDefault) != cudaSuccess) {
+  if (cudaHostAlloc((void **)&stages, STAGES * STAGE + SLOTS * RB_PINNED_BYTES, cudaHostAllocDefault) !=
+      cudaSuccess) {
     (void)cudaGetLastError();
     stages = NULL;
   }

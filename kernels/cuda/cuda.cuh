@@ -11,24 +11,24 @@ extern "C" cudaStream_t rb_cuda_stream(void);
 /* What a CUDA error means for the user and what to do about it. */
 extern "C" const char *rb_cuda_explain(int error);
 
-#define RB_CUDA_TRY(call)                                                                             \
-  do {                                                                                            \
-    cudaError_t rb_e = (call);                                                                    \
-    if (rb_e != cudaSuccess) {                                                                    \
-      st = RB_FAIL(rb_e == cudaErrorMemoryAllocation ? RB_ENOMEM : RB_EDEVICE, "%s: %s", #call,   \
-                   rb_cuda_explain((int)rb_e));                                                   \
-      goto done;                                                                                  \
-    }                                                                                             \
+#define RB_CUDA_TRY(call)                                                                       \
+  do {                                                                                          \
+    cudaError_t rb_e = (call);                                                                  \
+    if (rb_e != cudaSuccess) {                                                                  \
+      st = RB_FAIL(rb_e == cudaErrorMemoryAllocation ? RB_ENOMEM : RB_EDEVICE, "%s: %s", #call, \
+                   rb_cuda_explain((int)rb_e));                                                 \
+      goto done;                                                                                \
+    }                                                                                           \
   } while (0)
 
 /* Launch on rb_cuda_stream() and check. The function returns rb_status through `done:`. */
-#define RB_LAUNCH(kernel, grid, block, shared, ...)                                               \
-  do {                                                                                            \
+#define RB_LAUNCH(kernel, grid, block, shared, ...)                                                  \
+  do {                                                                                               \
     cudaError_t rb_e = RB_START(kernel, (grid), (block), (shared), rb_cuda_stream(), ##__VA_ARGS__); \
-    if (rb_e != cudaSuccess) {                                                                    \
-      st = RB_FAIL(RB_EDEVICE, "launch of %s: %s", #kernel, cudaGetErrorString(rb_e));            \
-      goto done;                                                                                  \
-    }                                                                                             \
+    if (rb_e != cudaSuccess) {                                                                       \
+      st = RB_FAIL(RB_EDEVICE, "launch of %s: %s", #kernel, cudaGetErrorString(rb_e));               \
+      goto done;                                                                                     \
+    }                                                                                                \
   } while (0)
 
 /* i modulo n for any i; one conditional add in the common case of less than one period off. */

@@ -11,13 +11,29 @@
 #include <stdlib.h>
 
 /* The entry points used, taken from libcupti at run time so that regbench starts without it. */
-#define ENTRIES(X)                                                                                                    \
-  X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize)    \
-  X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage)                \
-  X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiProfilerHostDeinitialize) X(cuptiRangeProfilerEnable)                          \
-  X(cuptiRangeProfilerDisable) X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize)          \
-  X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange)            \
-  X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerDecodeData) X(cuptiGetResultString)
+/* clang-format off */
+#define ENTRIES(X) \
+  X(cuptiProfilerInitialize) \
+  X(cuptiDeviceGetChipName) \
+  X(cuptiProfilerGetCounterAvailability) \
+  X(cuptiProfilerHostInitialize) \
+  X(cuptiProfilerHostConfigAddMetrics) \
+  X(cuptiProfilerHostGetConfigImageSize) \
+  X(cuptiProfilerHostGetConfigImage) \
+  X(cuptiProfilerHostEvaluateToGpuValues) \
+  X(cuptiProfilerHostDeinitialize) \
+  X(cuptiRangeProfilerEnable) \
+  X(cuptiRangeProfilerDisable) \
+  X(cuptiRangeProfilerGetCounterDataSize) \
+  X(cuptiRangeProfilerCounterDataImageInitialize) \
+  X(cuptiRangeProfilerSetConfig) \
+  X(cuptiRangeProfilerStart) \
+  X(cuptiRangeProfilerStop) \
+  X(cuptiRangeProfilerPushRange) \
+  X(cuptiRangeProfilerPopRange) \
+  X(cuptiRangeProfilerDecodeData) \
+  X(cuptiGetResultString)
+/* clang-format on */
 static struct {
 #define FIELD(name) __typeof__(&::name) name;
   ENTRIES(FIELD)
@@ -25,15 +41,15 @@ static struct {
   int ready;
 } cupti;
 
-#define RB_CUPTI_TRY(call)                                                                        \
-  do {                                                                                            \
-    CUptiResult rb_c = (call);                                                                    \
-    if (rb_c != CUPTI_SUCCESS) {                                                                  \
-      const char *text = "unknown";                                                               \
-      cupti.cuptiGetResultString(rb_c, &text);                                                    \
-      st = RB_FAIL(RB_EUNSUPPORTED, "%.40s: %s", #call + sizeof("cupti.") - 1, text);             \
-      goto done;                                                                                  \
-    }                                                                                             \
+#define RB_CUPTI_TRY(call)                                                            \
+  do {                                                                                \
+    CUptiResult rb_c = (call);                                                        \
+    if (rb_c != CUPTI_SUCCESS) {                                                      \
+      const char *text = "unknown";                                                   \
+      cupti.cuptiGetResultString(rb_c, &text);                                        \
+      st = RB_FAIL(RB_EUNSUPPORTED, "%.40s: %s", #call + sizeof("cupti.") - 1, text); \
+      goto done;                                                                      \
+    }                                                                                 \
   } while (0)
 /* A parameter block with its size set, as every CUPTI call wants it. */
 #define PARAMS(type, variable, size) \
@@ -46,8 +62,8 @@ static rb_status open_library(void) {
   if (cupti.ready) return RB_OK;
   for (int i = 0; i < 3 && !lib; i++) lib = dlopen(names[i], RTLD_NOW);
   if (!lib) return RB_FAIL(RB_EUNSUPPORTED, "libcupti is not on the library path");
-#define LOAD(name)                                                                                      \
-  *(void **)&cupti.name = dlsym(lib, #name);                                                            \
+#define LOAD(name)                           \
+  *(void **)&cupti.name = dlsym(lib, #name); \
   if (!cupti.name) return RB_FAIL(RB_EUNSUPPORTED, "libcupti has no %s: CUDA 12.6 or later is needed", #name);
   ENTRIES(LOAD)
 #undef LOAD
@@ -82,7 +98,8 @@ static rb_status configure(session *s, CUcontext context, const char **metrics, 
   PARAMS(CUpti_Profiler_GetCounterAvailability_Params, has, CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
   PARAMS(CUpti_Profiler_Host_Initialize_Params, host, CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
   PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add, CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
-  PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size, CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params, size,
+         CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
   PARAMS(CUpti_Profiler_Host_GetConfigImage_Params, image, CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
   RB_CUPTI_TRY(cupti.cuptiProfilerInitialize(&start));
   RB_CUPTI_TRY(cupti.cuptiDeviceGetChipName(&chip));
@@ -113,8 +130,10 @@ done:
 static rb_status enable(session *s, CUcontext context, const char **metrics, size_t count) {
   rb_status st = RB_OK;
   PARAMS(CUpti_RangeProfiler_Enable_Params, on, CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
-  PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size, CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
-  PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, data, CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params, size,
+         CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+  PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, data,
+         CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
   PARAMS(CUpti_RangeProfiler_SetConfig_Params, set, CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
   on.ctx = context;
   RB_CUPTI_TRY(cupti.cuptiRangeProfilerEnable(&on));
@@ -176,11 +195,13 @@ static void close_session(session *s) {
   free(s->availability), free(s->config), free(s->data);
 }
 
-extern "C" rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context, double *values) {
+extern "C" rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context,
+                                      double *values) {
   rb_status st = RB_OK;
   CUcontext cuda = NULL;
   session s = {};
-  PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, evaluate, CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+  PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, evaluate,
+         CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
   RB_TRY(open_library());
   RB_TRY(current_context(&cuda));
   RB_TRY(configure(&s, cuda, metrics, (size_t)count));

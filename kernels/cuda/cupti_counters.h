@@ -8,10 +8,11 @@
 extern "C" {
 #endif
 
-/* Values of `count` metrics (names as ncu takes them, e.g. "dram__bytes_read.sum") over one execution of run(context).
- * run is repeated for as many passes as the counters need. RB_EUNSUPPORTED with CUPTI's reason where it refuses
- * (no library, no permission, another profiler attached). */
-rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context, double *values);
+/* Values of `count` metrics (names as ncu takes them, e.g. "dram__bytes_read.sum") over one execution of
+ * run(context). run is repeated for as many passes as the counters need. RB_EUNSUPPORTED with CUPTI's reason where it
+ * refuses (no library, no permission, another profiler attached). */
+rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context,
+                           double *values);
 
 #ifdef __cplusplus
 }

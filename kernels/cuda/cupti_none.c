@@ -1,7 +1,9 @@
-/* Stand-in for hardware counters in builds that have none: without nvcc, and where kernels are executed on the CPU. */
+/* Stand-in for hardware counters in builds that have none: without nvcc, and where kernels are executed on the CPU.
+ */
 #include "kernels/cuda/cupti_counters.h"
 
-rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context, double *values) {
+rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context,
+                           double *values) {
   (void)metrics, (void)count, (void)run, (void)context, (void)values;
 #ifdef RB_CUDA_EMULATED
   return RB_FAIL(RB_EUNSUPPORTED, "the emulated GPU has no hardware counters");

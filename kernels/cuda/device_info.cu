@@ -17,7 +17,8 @@ extern "C" int rb_device_info_read(rb_device_info *out) {
   }
   snprintf(out->name, sizeof out->name, "%s", p.name);
   out->capability_major = p.major, out->capability_minor = p.minor, out->multiprocessors = p.multiProcessorCount;
-  out->memory = p.totalGlobalMem, out->l2 = (size_t)p.l2CacheSize, out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
+  out->memory = p.totalGlobalMem, out->l2 = (size_t)p.l2CacheSize,
+  out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
   return 1;
 }
 

@@ -1,5 +1,6 @@
-/* All that lies between the kernels and the language: launches, shared memory sized at the launch, textures, PTX. Two implementations: nvcc's, and that of tests/emulator,
- * which executes the same .cu files on a CPU. Kernels use these names only; CONTRIBUTING says what else they must obey. */
+/* All that lies between the kernels and the language: launches, shared memory sized at the launch, textures, PTX. Two
+ * implementations: nvcc's, and that of tests/emulator, which executes the same .cu files on a CPU. Kernels use these
+ * names only; CONTRIBUTING says what else they must obey. */
 #ifndef RB_CUDA_LANGUAGE_CUH
 #define RB_CUDA_LANGUAGE_CUH
 
@@ -8,20 +9,32 @@
 /* ---- launches, shared memory, textures ------------------------------------------------------------------------- */
 
 #ifdef RB_CUDA_EMULATED
-#define RB_START(kernel, grid, block, shared, stream, ...) emulated::launch(#kernel, false, kernel, grid, block, shared, stream, ##__VA_ARGS__)
-#define RB_START_TOGETHER(kernel, config, ...) emulated::launch(#kernel, true, kernel, (config).gridDim, (config).blockDim, (config).dynamicSmemBytes, (config).stream, ##__VA_ARGS__)
+#define RB_START(kernel, grid, block, shared, stream, ...) \
+  emulated::launch(#kernel, false, kernel, grid, block, shared, stream, ##__VA_ARGS__)
+#define RB_START_TOGETHER(kernel, config, ...)                                                            \
+  emulated::launch(#kernel, true, kernel, (config).gridDim, (config).blockDim, (config).dynamicSmemBytes, \
+                   (config).stream, ##__VA_ARGS__)
 #define RB_DYNAMIC_SHARED(type, name, alignment) EMULATED_DYNAMIC_SHARED(type, name)
 #else
 #define RB_START_TOGETHER(kernel, config, ...) cudaLaunchKernelEx(&(config), kernel, ##__VA_ARGS__)
 /* An expression: the error of the launch. */
-#define RB_START(kernel, grid, block, shared, stream, ...) (kernel<<<grid, block, shared, stream>>>(__VA_ARGS__), cudaGetLastError())
+#define RB_START(kernel, grid, block, shared, stream, ...) \
+  (kernel<<<grid, block, shared, stream>>>(__VA_ARGS__), cudaGetLastError())
 /* An array `name` in the shared memory that the launch asked for, on a multiple of `alignment` bytes. */
-#define RB_DYNAMIC_SHARED(type, name, alignment) extern __shared__ __align__(alignment) type name[]
+#define RB_DYNAMIC_SHARED(type, name, alignment) \
+  extern __shared__ __align__(alignment)         \
+  type name[]
 #endif
 
-/* u, v, w normalised: texel i of an axis of n is centred at (i + 0.5) / n; or in texels, as the texture object has them. */
-static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u, float v, float w) { return tex3D<float>(t, u, v, w); }
-[[maybe_unused]] static __device__ __forceinline__ float4 rb_fetch3x4(cudaTextureObject_t t, float u, float v, float w) { return tex3D<float4>(t, u, v, w); }
+/* u, v, w normalised: texel i of an axis of n is centred at (i + 0.5) / n; or in texels, as the texture object has
+ * them. */
+static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u, float v, float w) {
+  return tex3D<float>(t, u, v, w);
+}
+[[maybe_unused]] static __device__ __forceinline__ float4 rb_fetch3x4(cudaTextureObject_t t, float u, float v,
+                                                                      float w) {
+  return tex3D<float4>(t, u, v, w);
+}
 
 /* ---- PTX ------------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +49,8 @@ static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u
 #endif
 }
 
-/* Copies of 4 or 16 bytes from global to shared memory that nobody waits for yet; zeros where there is no source. From compute capability 8.0 on; before, at once. */
+/* Copies of 4 or 16 bytes from global to shared memory that nobody waits for yet; zeros where there is no source.
+ * From compute capability 8.0 on; before, at once. */
 template <int FLOATS>
 static __device__ __forceinline__ void rb_copy_async(float *to, const float *from, bool there) {
 #if __CUDA_ARCH__ < 800
@@ -46,8 +60,10 @@ static __device__ __forceinline__ void rb_copy_async(float *to, const float *fro
 #else
   const unsigned address = (unsigned)__cvta_generic_to_shared(to);
   const int bytes = there ? 4 * FLOATS : 0;
-  if (FLOATS == 4) asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+  if (FLOATS == 4)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
 #endif
 }
 /* The copies since the last call are a group. */
@@ -72,7 +88,8 @@ static __device__ __forceinline__ void rb_copy_async_wait(void) {
 #endif
 }
 
-/* 16 bytes that become visible together: one aligned access each way (PTX ISA 8.3, with CUDA 12.3), relaxed and past the L1 cache. */
+/* 16 bytes that become visible together: one aligned access each way (PTX ISA 8.3, with CUDA 12.3), relaxed and past
+ * the L1 cache. */
 struct __align__(16) rb_words {
   unsigned head;
   float value[3];
@@ -83,8 +100,12 @@ enum { RB_RELAXED_WORDS_WORK = 1 };
 #ifdef RB_CUDA_EMULATED
   emulated::store_relaxed(to, &p, sizeof p);
 #else
-  asm volatile("{ .reg .b64 low, high; .reg .b128 all; mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4}; mov.b128 all, {low, high};"
-               " st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(to), "r"(p.head), "f"(p.value[0]), "f"(p.value[1]), "f"(p.value[2]) : "memory");
+  asm volatile(
+      "{ .reg .b64 low, high; .reg .b128 all; mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4}; mov.b128 all, {low, "
+      "high};"
+      " st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(to),
+      "r"(p.head), "f"(p.value[0]), "f"(p.value[1]), "f"(p.value[2])
+      : "memory");
 #endif
 }
 [[maybe_unused]] static __device__ __forceinline__ rb_words rb_load_relaxed(const rb_words *at) {
@@ -92,8 +113,12 @@ enum { RB_RELAXED_WORDS_WORK = 1 };
 #ifdef RB_CUDA_EMULATED
   emulated::load_relaxed(&p, at, sizeof p);
 #else
-  asm volatile("{ .reg .b64 low, high; .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%4]; mov.b128 {low, high}, all;"
-               " mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }" : "=r"(p.head), "=f"(p.value[0]), "=f"(p.value[1]), "=f"(p.value[2]) : "l"(at) : "memory");
+  asm volatile(
+      "{ .reg .b64 low, high; .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%4]; mov.b128 {low, high}, all;"
+      " mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }"
+      : "=r"(p.head), "=f"(p.value[0]), "=f"(p.value[1]), "=f"(p.value[2])
+      : "l"(at)
+      : "memory");
 #endif
   return p;
 }

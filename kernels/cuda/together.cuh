@@ -5,17 +5,17 @@
 #include "kernels/cuda/cuda.cuh"
 
 /* As RB_LAUNCH, but all blocks run at the same time or the launch fails: a cooperative launch. */
-#define RB_LAUNCH_TOGETHER(kernel, grid, block, shared_bytes, ...)        \
-  do {                                                                    \
-    cudaLaunchAttribute rb_together = {};                                 \
-    cudaLaunchConfig_t rb_how = {};                                       \
-    rb_together.id = cudaLaunchAttributeCooperative;                      \
-    rb_together.val.cooperative = 1;                                      \
-    rb_how.gridDim = (grid), rb_how.blockDim = (block);                   \
-    rb_how.dynamicSmemBytes = (shared_bytes);                             \
-    rb_how.stream = rb_cuda_stream();                                     \
-    rb_how.attrs = &rb_together, rb_how.numAttrs = 1;                     \
-    RB_CUDA_TRY(RB_START_TOGETHER(kernel, rb_how, __VA_ARGS__));          \
+#define RB_LAUNCH_TOGETHER(kernel, grid, block, shared_bytes, ...) \
+  do {                                                             \
+    cudaLaunchAttribute rb_together = {};                          \
+    cudaLaunchConfig_t rb_how = {};                                \
+    rb_together.id = cudaLaunchAttributeCooperative;               \
+    rb_together.val.cooperative = 1;                               \
+    rb_how.gridDim = (grid), rb_how.blockDim = (block);            \
+    rb_how.dynamicSmemBytes = (shared_bytes);                      \
+    rb_how.stream = rb_cuda_stream();                              \
+    rb_how.attrs = &rb_together, rb_how.numAttrs = 1;              \
+    RB_CUDA_TRY(RB_START_TOGETHER(kernel, rb_how, __VA_ARGS__));   \
   } while (0)
 
 #endif

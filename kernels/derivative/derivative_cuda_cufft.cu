@@ -12,7 +12,8 @@ typedef struct {
 } cufft_plan;
 
 static rb_status supports(const rb_derivative_desc *d) {
-  if (d->scheme != RB_SPECTRAL || d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "cuda/cufft is spectral in float32 only");
+  if (d->scheme != RB_SPECTRAL || d->dtype != RB_F32)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/cufft is spectral in float32 only");
   return RB_OK;
 }
 
@@ -40,8 +41,8 @@ done:
   return st;
 }
 
-static __global__ void __launch_bounds__(256) spread(const float2 *__restrict__ one, float2 *__restrict__ three, int64_t count, int n1,
-                                                    int n2, int n3, float scale) {
+static __global__ void __launch_bounds__(256) spread(const float2 *__restrict__ one, float2 *__restrict__ three,
+                                                     int64_t count, int n1, int n2, int n3, float scale) {
   int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (p >= count) return;
   float k[3];
@@ -51,8 +52,8 @@ static __global__ void __launch_bounds__(256) spread(const float2 *__restrict__ 
   for (int a = 0; a < 3; a++) three[a * count + p] = make_float2(-scale * k[a] * v.y, scale * k[a] * v.x);
 }
 
-static __global__ void __launch_bounds__(256) collect(const float2 *__restrict__ three, float2 *__restrict__ one, int64_t count, int n1,
-                                                     int n2, int n3, float scale) {
+static __global__ void __launch_bounds__(256) collect(const float2 *__restrict__ three, float2 *__restrict__ one,
+                                                      int64_t count, int n1, int n2, int n3, float scale) {
   int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (p >= count) return;
   float k[3], re = 0, im = 0;

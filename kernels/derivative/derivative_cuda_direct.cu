@@ -1,7 +1,8 @@
-/* Ours: all three axes in one kernel, without shared memory. A thread takes V neighbouring values of x3 through PLANES planes; the values of
- * the x1 stencil stay in registers, one plane ahead of their use; neighbours along x2 and x3 come from the L1 cache, where the threads beside
- * it have just put them. Short columns keep those neighbours close in time; they read 2 HALO planes twice, from the L2 cache. The divergence
- * of a large field goes another way: derivative_staged.cuh. */
+/* Ours: all three axes in one kernel, without shared memory. A thread takes V neighbouring values of x3 through
+ * PLANES planes; the values of the x1 stencil stay in registers, one plane ahead of their use; neighbours along x2
+ * and x3 come from the L1 cache, where the threads beside it have just put them. Short columns keep those neighbours
+ * close in time; they read 2 HALO planes twice, from the L2 cache. The divergence of a large field goes another way:
+ * derivative_staged.cuh. */
 #include "kernels/derivative/derivative_staged.cuh"
 
 enum { PLANES = 8 };
@@ -21,21 +22,27 @@ template <int V, int SMALL>
 static __device__ __forceinline__ pack<V> across_rows(const float *__restrict__ f, place at, const float c[HALO]) {
   pack<V> d = {};
 #pragma unroll
-  for (int l = 1; l <= HALO; l++) add<V>(&d, c[l - 1], load<V>(f, row_at<SMALL>(at, l)), load<V>(f, row_at<SMALL>(at, -l)));
+  for (int l = 1; l <= HALO; l++)
+    add<V>(&d, c[l - 1], load<V>(f, row_at<SMALL>(at, l)), load<V>(f, row_at<SMALL>(at, -l)));
   return d;
 }
 /* `middle`: the thread's own values. */
 template <int SMALL>
-static __device__ __forceinline__ pack<4> along_row(const float *__restrict__ f, place at, pack<4> middle, const float c[HALO]) {
-  const pack<4> left = load<4>(f, at.own + (at.x >= 4 ? -4 : at.n3 - 4)), right = load<4>(f, at.own + (at.x + 4 < at.n3 ? 4 : 4 - at.n3));
+static __device__ __forceinline__ pack<4> along_row(const float *__restrict__ f, place at, pack<4> middle,
+                                                    const float c[HALO]) {
+  const pack<4> left = load<4>(f, at.own + (at.x >= 4 ? -4 : at.n3 - 4)),
+                right = load<4>(f, at.own + (at.x + 4 < at.n3 ? 4 : 4 - at.n3));
   return along_window(left, middle, right, c);
 }
 template <int SMALL>
-static __device__ __forceinline__ pack<1> along_row(const float *__restrict__ f, place at, pack<1>, const float c[HALO]) {
+static __device__ __forceinline__ pack<1> along_row(const float *__restrict__ f, place at, pack<1>,
+                                                    const float c[HALO]) {
   pack<1> d = {};
   const int row = at.own - at.x;
 #pragma unroll
-  for (int l = 1; l <= HALO; l++) add<1>(&d, c[l - 1], load<1>(f, row + rb_wrap_near(at.x + l, at.n3)), load<1>(f, row + rb_wrap_near(at.x - l, at.n3)));
+  for (int l = 1; l <= HALO; l++)
+    add<1>(&d, c[l - 1], load<1>(f, row + rb_wrap_near(at.x + l, at.n3)),
+           load<1>(f, row + rb_wrap_near(at.x - l, at.n3)));
   return d;
 }
 
@@ -55,7 +62,8 @@ static __device__ __forceinline__ void begin(const float *__restrict__ f, place 
   for (int q = 0; q < 2 * HALO + 1; q++) own->known[q] = plane_of<V>(f, at, first, q);
 }
 template <int V>
-static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q, column<V> *own) {
+static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q,
+                                             column<V> *own) {
   if (q + 1 < PLANES) own->known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
 }
 template <int V>
@@ -74,7 +82,8 @@ static __device__ __forceinline__ bool locate(int n1, int n2, int n3, place *at)
 }
 
 template <int V, int SMALL>
-static __global__ void __launch_bounds__(THREADS, RESIDENT) gradient_direct(const float *__restrict__ f, float *__restrict__ g, int n1, int n2, int n3, fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    gradient_direct(const float *__restrict__ f, float *__restrict__ g, int n1, int n2, int n3, fd8_coefficients k) {
   place at;
   if (!locate<V>(n1, n2, n3, &at)) return;
   const int first = blockIdx.z * PLANES;
@@ -93,7 +102,9 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) gradient_direct(cons
 }
 
 template <int V, int SMALL>
-static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(const float *__restrict__ f, float *__restrict__ d, int n1, int n2, int n3, fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+    divergence_direct(const float *__restrict__ f, float *__restrict__ d, int n1, int n2, int n3,
+                      fd8_coefficients k) {
   place at;
   if (!locate<V>(n1, n2, n3, &at)) return;
   const int first = blockIdx.z * PLANES;
@@ -106,7 +117,8 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) divergence_direct(co
     ahead<V>(f, at, first, q, &own);
     const int64_t plane = (int64_t)(first + q) * at.plane;
     const float *f3 = f + 2 * n + plane;
-    const pack<V> b = across_rows<V, SMALL>(f + n + plane, at, k.c[1]), c = along_row<SMALL>(f3, at, load<V>(f3, at.own), k.c[2]);
+    const pack<V> b = across_rows<V, SMALL>(f + n + plane, at, k.c[1]),
+                  c = along_row<SMALL>(f3, at, load<V>(f3, at.own), k.c[2]);
     pack<V> sum = along_column<V>(own, q, k.c[0]);
 #pragma unroll
     for (int v = 0; v < V; v++) sum.v[v] += b.v[v] + c.v[v];
@@ -133,16 +145,22 @@ done:
 
 typedef void (*direct_kernel)(const float *, float *, int, int, int, fd8_coefficients);
 static bool aligned(const void *in, const void *out) { return (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0; }
-static rb_status run(rb_derivative_plan *p, const void *in, void *out, direct_kernel four, direct_kernel one, direct_kernel small) {
+static rb_status run(rb_derivative_plan *p, const void *in, void *out, direct_kernel four, direct_kernel one,
+                     direct_kernel small) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
   const int wide = g.n[2] % 4 == 0 && g.n[1] >= HALO && aligned(in, out);
   const dim3 blocks(rb_blocks(g.n[2], LANES * (wide ? 4 : 1)), rb_blocks(g.n[1], ROWS), rb_blocks(g.n[0], PLANES));
-  RB_LAUNCH((wide ? four : g.n[1] >= HALO ? one : small), blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
+  RB_LAUNCH((wide             ? four
+             : g.n[1] >= HALO ? one
+                              : small),
+            blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
 done:
   return st;
 }
-static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return run(p, f, g, gradient_direct<4, 0>, gradient_direct<1, 0>, gradient_direct<1, 1>); }
+static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) {
+  return run(p, f, g, gradient_direct<4, 0>, gradient_direct<1, 0>, gradient_direct<1, 1>);
+}
 static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) {
   const int tall = ((direct_plan *)p)->tall;
   if (tall && aligned(v, d)) return run_staged(p->desc.grid, tall, (const float *)v, (float *)d);

@@ -43,7 +43,8 @@ struct place {
 template <int V>
 static __device__ __forceinline__ place locate(int n2, int n3) {
   const int WIDTH = plane_shape<V>::WIDTH, PACKS = 2 * HALO / V;
-  const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES, x0 = blockIdx.x * LANES * V, y0 = blockIdx.y * ROWS;
+  const int lane = threadIdx.x % LANES, row = threadIdx.x / LANES, x0 = blockIdx.x * LANES * V,
+            y0 = blockIdx.y * ROWS;
   const int x = x0 + lane * V, y = y0 + row;
   place at;
   at.valid = x < n3 && y < n2;
@@ -92,7 +93,8 @@ static __device__ __forceinline__ pack<V> across_rows(const float *s, place at, 
   pack<V> d = {};
 #pragma unroll
   for (int l = 1; l <= HALO; l++) {
-    pack<V> up = *reinterpret_cast<const pack<V> *>(own + l * WIDTH), down = *reinterpret_cast<const pack<V> *>(own - l * WIDTH);
+    pack<V> up = *reinterpret_cast<const pack<V> *>(own + l * WIDTH),
+            down = *reinterpret_cast<const pack<V> *>(own - l * WIDTH);
 #pragma unroll
     for (int v = 0; v < V; v++) d.v[v] += c[l - 1] * (up.v[v] - down.v[v]);
   }
@@ -123,13 +125,15 @@ static __device__ __forceinline__ pack<V> along_ring(const pack<V> ring[RING], i
 #pragma unroll
   for (int l = 1; l <= HALO; l++)
 #pragma unroll
-    for (int v = 0; v < V; v++) d.v[v] += c[l - 1] * (ring[(centre + l) % RING].v[v] - ring[(centre - l + RING) % RING].v[v]);
+    for (int v = 0; v < V; v++)
+      d.v[v] += c[l - 1] * (ring[(centre + l) % RING].v[v] - ring[(centre - l + RING) % RING].v[v]);
   return d;
 }
 
 template <int V>
-static __global__ void __launch_bounds__(THREADS, 2) gradient_kernel(const float *__restrict__ f, float *__restrict__ g, int n1, int n2,
-                                                                    int n3, int march, fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, 2)
+    gradient_kernel(const float *__restrict__ f, float *__restrict__ g, int n1, int n2, int n3, int march,
+                    fd8_coefficients k) {
   __shared__ __align__(16) float s[2][plane_shape<V>::WIDTH * plane_shape<V>::HEIGHT];
   const place at = locate<V>(n2, n3);
   const int64_t plane = (int64_t)n2 * n3, n = plane * n1;
@@ -144,7 +148,7 @@ static __global__ void __launch_bounds__(THREADS, 2) gradient_kernel(const float
 #pragma unroll
     for (int q = 0; q < RING; q++) {
       int i1 = i0 + q;
-      if (i1 >= end) break; /* uniform over the block */
+      if (i1 >= end) break;              /* uniform over the block */
       float *tile = s[(i1 - start) & 1]; /* the other buffer may still be read: one barrier a plane */
       ring[(q + RING - 1) % RING] = newest;
       stage<V, 1, 1>(tile, ring[(q + HALO) % RING], halo, at);
@@ -164,8 +168,9 @@ static __global__ void __launch_bounds__(THREADS, 2) gradient_kernel(const float
 }
 
 template <int V>
-static __global__ void __launch_bounds__(THREADS, 2) divergence_kernel(const float *__restrict__ f, float *__restrict__ d, int n1, int n2,
-                                                                      int n3, int march, fd8_coefficients k) {
+static __global__ void __launch_bounds__(THREADS, 2)
+    divergence_kernel(const float *__restrict__ f, float *__restrict__ d, int n1, int n2, int n3, int march,
+                      fd8_coefficients k) {
   __shared__ __align__(16) float s[2][2][plane_shape<V>::WIDTH * plane_shape<V>::HEIGHT];
   const place at = locate<V>(n2, n3);
   const int64_t plane = (int64_t)n2 * n3, n = plane * n1;
@@ -177,7 +182,8 @@ static __global__ void __launch_bounds__(THREADS, 2) divergence_kernel(const flo
   for (int q = 0; q < RING - 1; q++) ring[q] = load<V>(f, rb_wrap_near(start + q - HALO, n1) * plane + own);
   pack<V> newest = load<V>(f, rb_wrap_near(start + HALO, n1) * plane + own);
   pack<V> centre2 = load<V>(f2, start * plane + own), centre3 = load<V>(f3, start * plane + own);
-  halo_share<V> halo2 = fetch_halo<V, 1, 0>(f2 + start * plane, at), halo3 = fetch_halo<V, 0, 1>(f3 + start * plane, at);
+  halo_share<V> halo2 = fetch_halo<V, 1, 0>(f2 + start * plane, at),
+                halo3 = fetch_halo<V, 0, 1>(f3 + start * plane, at);
   for (int i0 = start; i0 < end; i0 += RING) {
 #pragma unroll
     for (int q = 0; q < RING; q++) {
@@ -190,7 +196,8 @@ static __global__ void __launch_bounds__(THREADS, 2) divergence_kernel(const flo
       if (i1 + 1 < end) {
         newest = load<V>(f, rb_wrap_near(i1 + 1 + HALO, n1) * plane + own);
         centre2 = load<V>(f2, (i1 + 1) * plane + own), centre3 = load<V>(f3, (i1 + 1) * plane + own);
-        halo2 = fetch_halo<V, 1, 0>(f2 + (i1 + 1) * plane, at), halo3 = fetch_halo<V, 0, 1>(f3 + (i1 + 1) * plane, at);
+        halo2 = fetch_halo<V, 1, 0>(f2 + (i1 + 1) * plane, at),
+        halo3 = fetch_halo<V, 0, 1>(f3 + (i1 + 1) * plane, at);
       }
       __syncthreads();
       if (at.valid) {
@@ -237,12 +244,17 @@ static rb_status run(rb_derivative_plan *p, const void *in, void *out, march_ker
   dim3 blocks(rb_blocks(g.n[2], LANES * v), rb_blocks(g.n[1], ROWS), 1);
   RB_TRY(choose_march((const void *)kernel, blocks.x * blocks.y, (int)g.n[0], &march));
   blocks.z = rb_blocks(g.n[0], march);
-  RB_LAUNCH(kernel, blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], march, fd8_make(g));
+  RB_LAUNCH(kernel, blocks, THREADS, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1], (int)g.n[2], march,
+            fd8_make(g));
 done:
   return st;
 }
-static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) { return run(p, f, g, gradient_kernel<4>, gradient_kernel<1>); }
-static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) { return run(p, v, d, divergence_kernel<4>, divergence_kernel<1>); }
+static rb_status gradient(rb_derivative_plan *p, const void *f, void *g) {
+  return run(p, f, g, gradient_kernel<4>, gradient_kernel<1>);
+}
+static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) {
+  return run(p, v, d, divergence_kernel<4>, divergence_kernel<1>);
+}
 
 /* blocks.y ends at 65535, offsets within a plane are ints */
 static rb_status supports(const rb_derivative_desc *d) {

@@ -1,7 +1,8 @@
 /* cuda/naive of derivative: a thread a point, every tap from global memory. */
 #include "kernels/derivative/derivative_fd.cuh"
 
-static __device__ __forceinline__ float partial(const float *__restrict__ f, int64_t base, int at, int n, int64_t stride, const float c[HALO]) {
+static __device__ __forceinline__ float partial(const float *__restrict__ f, int64_t base, int at, int n,
+                                                int64_t stride, const float c[HALO]) {
   float s = 0;
 #pragma unroll
   for (int l = 1; l <= HALO; l++)
@@ -10,8 +11,8 @@ static __device__ __forceinline__ float partial(const float *__restrict__ f, int
 }
 
 template <int DIVERGENCE>
-static __global__ void __launch_bounds__(256) kernel(const float *__restrict__ in, float *__restrict__ out, int n1, int n2, int n3,
-                                                    fd8_coefficients k) {
+static __global__ void __launch_bounds__(256)
+    kernel(const float *__restrict__ in, float *__restrict__ out, int n1, int n2, int n3, fd8_coefficients k) {
   int64_t n = (int64_t)n1 * n2 * n3, p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (p >= n) return;
   int i3 = (int)(p % n3), i2 = (int)(p / n3 % n2), i1 = (int)(p / ((int64_t)n3 * n2));
@@ -32,8 +33,8 @@ template <int DIVERGENCE>
 static rb_status run(rb_derivative_plan *p, const void *in, void *out) {
   rb_status st = RB_OK;
   rb_grid g = p->desc.grid;
-  RB_LAUNCH(kernel<DIVERGENCE>, rb_blocks(rb_grid_points(g), 256), 256, 0, (const float *)in, (float *)out, (int)g.n[0], (int)g.n[1],
-            (int)g.n[2], fd8_make(g));
+  RB_LAUNCH(kernel<DIVERGENCE>, rb_blocks(rb_grid_points(g), 256), 256, 0, (const float *)in, (float *)out,
+            (int)g.n[0], (int)g.n[1], (int)g.n[2], fd8_make(g));
 done:
   return st;
 }

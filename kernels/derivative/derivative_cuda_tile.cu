@@ -5,12 +5,14 @@
 enum { LINE = 32, ROWS = 4, DEPTH = 32, WIDTH = 32, STRIP = 8 };
 
 /* Along x3: ROWS lines of LINE points; first of the three axes, so it writes where the others may add. */
-static __global__ void along_x3(const float *__restrict__ in, float *__restrict__ out, int64_t rows, int n, fd8_coefficients k) {
+static __global__ void along_x3(const float *__restrict__ in, float *__restrict__ out, int64_t rows, int n,
+                                fd8_coefficients k) {
   __shared__ float s[ROWS][LINE + 2 * HALO];
   int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y;
   int start = blockIdx.x * LINE, at = start + threadIdx.x;
   if (row < rows)
-    for (int i = threadIdx.x; i < LINE + 2 * HALO; i += LINE) s[threadIdx.y][i] = in[row * n + rb_wrap_near(start + i - HALO, n)];
+    for (int i = threadIdx.x; i < LINE + 2 * HALO; i += LINE)
+      s[threadIdx.y][i] = in[row * n + rb_wrap_near(start + i - HALO, n)];
   __syncthreads();
   if (row >= rows || at >= n) return;
   const float *c = &s[threadIdx.y][threadIdx.x + HALO];
@@ -22,8 +24,8 @@ static __global__ void along_x3(const float *__restrict__ in, float *__restrict_
 
 /* Along x2 or x1: a tile of DEPTH points of the axis by WIDTH of x3. ADD accumulates into out (divergence). */
 template <int AXIS, int ADD>
-static __global__ void along_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride, int64_t other, int n3,
-                                     fd8_coefficients k) {
+static __global__ void along_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride,
+                                     int64_t other, int n3, fd8_coefficients k) {
   __shared__ float s[DEPTH + 2 * HALO][WIDTH];
   int f = blockIdx.x * WIDTH + threadIdx.x, start = blockIdx.y * DEPTH;
   int64_t base = (int64_t)blockIdx.z * other + f;
@@ -36,7 +38,8 @@ static __global__ void along_strided(const float *__restrict__ in, float *__rest
     int64_t at = base + (start + i) * stride;
     float v = ADD ? out[at] : 0.0f;
 #pragma unroll
-    for (int l = 1; l <= HALO; l++) v += k.c[AXIS][l - 1] * (s[i + HALO + l][threadIdx.x] - s[i + HALO - l][threadIdx.x]);
+    for (int l = 1; l <= HALO; l++)
+      v += k.c[AXIS][l - 1] * (s[i + HALO + l][threadIdx.x] - s[i + HALO - l][threadIdx.x]);
     out[at] = v;
   }
 }
@@ -53,13 +56,16 @@ static rb_status run(rb_grid g, const float *const in[3], float *const out[3]) {
   dim3 line(LINE, ROWS), strip(WIDTH, STRIP);
   for (int64_t first = 0; first < rows; first += (int64_t)SLAB * ROWS) {
     int64_t count = rows - first < (int64_t)SLAB * ROWS ? rows - first : (int64_t)SLAB * ROWS;
-    RB_LAUNCH(along_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in[2] + first * n3, out[2] + first * n3, count, n3, k);
+    RB_LAUNCH(along_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in[2] + first * n3,
+              out[2] + first * n3, count, n3, k);
   }
   for (int first = 0; first < n1; first += SLAB)
-    RB_LAUNCH((along_strided<1, ADD>), dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < SLAB ? n1 - first : SLAB)),
+    RB_LAUNCH((along_strided<1, ADD>),
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < SLAB ? n1 - first : SLAB)),
               strip, 0, in[1] + first * plane, out[1] + first * plane, n2, g.n[2], plane, n3, k);
   for (int first = 0; first < n2; first += SLAB)
-    RB_LAUNCH((along_strided<0, ADD>), dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH), (unsigned)(n2 - first < SLAB ? n2 - first : SLAB)),
+    RB_LAUNCH((along_strided<0, ADD>),
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH), (unsigned)(n2 - first < SLAB ? n2 - first : SLAB)),
               strip, 0, in[0] + (int64_t)first * n3, out[0] + (int64_t)first * n3, n1, plane, g.n[2], n3, k);
 done:
   return st;

@@ -1,4 +1,5 @@
-/* What the kernels of cuda/direct share: a block is LANES x ROWS threads, a thread takes V neighbouring values of x3 through a column of planes. */
+/* What the kernels of cuda/direct share: a block is LANES x ROWS threads, a thread takes V neighbouring values of x3
+ * through a column of planes. */
 #ifndef RB_DERIVATIVE_DIRECT_CUH
 #define RB_DERIVATIVE_DIRECT_CUH
 
@@ -27,7 +28,8 @@ static __device__ __forceinline__ void add(pack<V> *d, float c, pack<V> up, pack
 }
 
 /* The stencil along x3 of four values between their neighbours. */
-static __device__ __forceinline__ pack<4> along_window(pack<4> left, pack<4> middle, pack<4> right, const float c[HALO]) {
+static __device__ __forceinline__ pack<4> along_window(pack<4> left, pack<4> middle, pack<4> right,
+                                                       const float c[HALO]) {
   float window[12];
   pack<4> d = {};
 #pragma unroll

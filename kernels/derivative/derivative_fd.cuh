@@ -21,7 +21,8 @@ static inline fd8_coefficients fd8_make(rb_grid g) {
 }
 
 static rb_status fd8_supports(const rb_derivative_desc *d) {
-  if (d->scheme != RB_FD8 || d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "this variant is fd8 in float32 only");
+  if (d->scheme != RB_FD8 || d->dtype != RB_F32)
+    return RB_FAIL(RB_EUNSUPPORTED, "this variant is fd8 in float32 only");
   return RB_OK;
 }
 static rb_status fd8_plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {

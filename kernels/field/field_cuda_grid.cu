@@ -71,7 +71,8 @@ struct divide_op {
 
 /* z_i = op(x_i, y_i, z_i); an absent operand is NULL. */
 template <int V, class OP>
-static __global__ void __launch_bounds__(THREADS) pointwise(OP op, int64_t packs, const float *x, const float *y, int read_z, float *z) {
+static __global__ void __launch_bounds__(THREADS)
+    pointwise(OP op, int64_t packs, const float *x, const float *y, int read_z, float *z) {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= packs) return;
   pack<V> px = {}, py = {}, pz = {};
@@ -89,9 +90,11 @@ static rb_status apply(OP op, int64_t n, const void *x, const void *y, int read_
   if (n == 0) return RB_OK;
   int vector = n % 4 == 0 && ((uintptr_t)x | (uintptr_t)y | (uintptr_t)z) % 16 == 0;
   if (vector)
-    RB_LAUNCH((pointwise<4, OP>), rb_blocks(n / 4, THREADS), THREADS, 0, op, n / 4, (const float *)x, (const float *)y, read_z, (float *)z);
+    RB_LAUNCH((pointwise<4, OP>), rb_blocks(n / 4, THREADS), THREADS, 0, op, n / 4, (const float *)x,
+              (const float *)y, read_z, (float *)z);
   else
-    RB_LAUNCH((pointwise<1, OP>), rb_blocks(n, THREADS), THREADS, 0, op, n, (const float *)x, (const float *)y, read_z, (float *)z);
+    RB_LAUNCH((pointwise<1, OP>), rb_blocks(n, THREADS), THREADS, 0, op, n, (const float *)x, (const float *)y,
+              read_z, (float *)z);
 done:
   return st;
 }
@@ -100,7 +103,8 @@ static rb_status fill(rb_field_plan *, int64_t n, double a, void *z) {
   fill_op op = {(float)a};
   return apply(op, n, NULL, NULL, 0, z);
 }
-static rb_status combine(rb_field_plan *, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+static rb_status combine(rb_field_plan *, int64_t n, double a, const void *x, double b, const void *y, double c,
+                         void *z) {
   combine_op op = {(float)a, (float)b, (float)c};
   return apply(op, n, a != 0 ? x : NULL, b != 0 ? y : NULL, c != 0, z);
 }
@@ -113,8 +117,9 @@ static rb_status divide(rb_field_plan *, int64_t n, double a, const void *x, con
   return apply(op, n, x, y, 0, z);
 }
 
-static __global__ void __launch_bounds__(THREADS) displace_kernel(int n1, int n2, int n3, float3 a, const float *__restrict__ v, float3 b,
-                                                                 const float *__restrict__ w, float *__restrict__ x) {
+static __global__ void __launch_bounds__(THREADS)
+    displace_kernel(int n1, int n2, int n3, float3 a, const float *__restrict__ v, float3 b,
+                    const float *__restrict__ w, float *__restrict__ x) {
   int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x, n = (int64_t)n1 * n2 * n3;
   if (p >= n) return;
   int row = (int)(p / n3), node[3] = {row / n2, row % n2, (int)(p - (int64_t)row * n3)};
@@ -126,12 +131,13 @@ static __global__ void __launch_bounds__(THREADS) displace_kernel(int n1, int n2
     x[c * n + p] = (float)node[c] + d;
   }
 }
-static rb_status displace(rb_field_plan *, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+static rb_status displace(rb_field_plan *, rb_grid g, const double a[3], const void *v, const double b[3],
+                          const void *w, void *x) {
   rb_status st = RB_OK;
   float3 s = v ? make_float3((float)a[0], (float)a[1], (float)a[2]) : make_float3(0, 0, 0);
   float3 t = w ? make_float3((float)b[0], (float)b[1], (float)b[2]) : make_float3(0, 0, 0);
-  RB_LAUNCH(displace_kernel, rb_blocks(rb_grid_points(g), THREADS), THREADS, 0, (int)g.n[0], (int)g.n[1], (int)g.n[2], s, (const float *)v, t,
-            (const float *)w, (float *)x);
+  RB_LAUNCH(displace_kernel, rb_blocks(rb_grid_points(g), THREADS), THREADS, 0, (int)g.n[0], (int)g.n[1], (int)g.n[2],
+            s, (const float *)v, t, (const float *)w, (float *)x);
 done:
   return st;
 }
@@ -168,7 +174,8 @@ static __device__ joined join_block(double sum, double least, double greatest) {
 }
 
 template <int V>
-static __global__ void __launch_bounds__(THREADS) dot_partial(int64_t packs, const float *x, const float *y, double *partial) {
+static __global__ void __launch_bounds__(THREADS)
+    dot_partial(int64_t packs, const float *x, const float *y, double *partial) {
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < packs; i += (int64_t)gridDim.x * THREADS) {
     pack<V> a = reinterpret_cast<const pack<V> *>(x)[i], b = reinterpret_cast<const pack<V> *>(y)[i];
@@ -185,7 +192,9 @@ static __global__ void __launch_bounds__(THREADS) extremes_partial(int64_t n, co
     sum += v, least = fmin(least, v), greatest = fmax(greatest, v);
   }
   joined j = join_block(sum, least, greatest);
-  if (threadIdx.x == 0) partial[blockIdx.x] = j.sum, partial[PARTIALS + blockIdx.x] = j.least, partial[2 * PARTIALS + blockIdx.x] = j.greatest;
+  if (threadIdx.x == 0)
+    partial[blockIdx.x] = j.sum, partial[PARTIALS + blockIdx.x] = j.least,
+    partial[2 * PARTIALS + blockIdx.x] = j.greatest;
 }
 static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, const double *partial, double *out) {
   double sum = 0, least = INFINITY, greatest = -INFINITY;
@@ -202,13 +211,16 @@ static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, co
 static rb_status collect(grid_plan *p, int blocks, int all) {
   rb_status st = RB_OK;
   RB_LAUNCH(finish, 1, THREADS, 0, blocks, all, p->partial, p->partial + SUMS * PARTIALS);
-  RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->partial + SUMS * PARTIALS, SUMS * sizeof(double), cudaMemcpyDeviceToHost, rb_cuda_stream()));
+  RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->partial + SUMS * PARTIALS, SUMS * sizeof(double), cudaMemcpyDeviceToHost,
+                              rb_cuda_stream()));
   RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
 done:
   return st;
 }
 
-static int partial_blocks(int64_t work) { return work > (int64_t)PARTIALS * THREADS ? PARTIALS : work > 0 ? (int)rb_blocks(work, THREADS) : 1; }
+static int partial_blocks(int64_t work) {
+  return work > (int64_t)PARTIALS * THREADS ? PARTIALS : work > 0 ? (int)rb_blocks(work, THREADS) : 1;
+}
 
 static rb_status dot_blocks(grid_plan *p, int64_t n, const void *x, const void *y, int *blocks) {
   rb_status st = RB_OK;
@@ -254,4 +266,5 @@ done:
   return st;
 }
 
-extern "C" const rb_field_ops rb_field_grid = {supports, plan, fill, combine, multiply, divide, displace, dot, dot_kept, extremes, destroy};
+extern "C" const rb_field_ops rb_field_grid = {supports, plan, fill,     combine,  multiply, divide,
+                                               displace, dot,  dot_kept, extremes, destroy};

@@ -23,7 +23,8 @@ rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, 
   rb_force_plan *p = NULL;
   *out = NULL;
   for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
   RB_TRY(rb_backend_get(variant->backend, &backend));
@@ -37,10 +38,13 @@ done:
   return st;
 }
 rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
-  if (!(ratio > 0) || !isfinite(ratio)) return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
+  if (!(ratio > 0) || !isfinite(ratio))
+    return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
   return ops_of(p)->force(p, ratio, fixed, warped, u);
 }
-rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept) { return ops_of(p)->energy(p, fixed, warped, kept); }
+rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept) {
+  return ops_of(p)->energy(p, fixed, warped, kept);
+}
 rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) {
   rb_status st = RB_OK;
   RB_TRY(ops_of(p)->energy(p, fixed, warped, p->kept));
@@ -54,8 +58,13 @@ void rb_force_destroy(rb_force_plan *p) {
   ops_of(p)->destroy(p);
 }
 
-double rb_force_bytes(const rb_force_desc *d) { return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid); }
-double rb_force_tolerance(const rb_force_desc *d, double ratio) { return 16 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * (1 + 1 / ratio); }
+double rb_force_bytes(const rb_force_desc *d) {
+  return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
+}
+double rb_force_tolerance(const rb_force_desc *d, double ratio) {
+  return 16 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * (1 + 1 / ratio);
+}
 double rb_force_energy_tolerance(const rb_force_desc *d, double range) {
-  return (double)rb_grid_points(d->grid) * range * range * (2 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) + (double)rb_grid_points(d->grid) * DBL_EPSILON);
+  return (double)rb_grid_points(d->grid) * range * range *
+         (2 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) + (double)rb_grid_points(d->grid) * DBL_EPSILON);
 }

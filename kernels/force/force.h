@@ -1,10 +1,11 @@
 /* force: the update of demons registration, and what it lowers.
  *
- * force:   d = fixed - warped,   g = grad warped,   u = d g / (|g|^2 + (sigma_i / sigma_x)^2 d^2),   0 where the denominator is 0
- * energy:  sum over the nodes of d^2
+ * force:   d = fixed - warped,   g = grad warped,   u = d g / (|g|^2 + (sigma_i / sigma_x)^2 d^2),   0 where the
+ * denominator is 0 energy:  sum over the nodes of d^2
  *
- * Gradient by central differences in voxels, one-sided at the border. Where either image is 0 (background, or nothing warped in)
- * u is 0. Images [n1][n2][n3], u [3][n] in voxels; |u| <= sigma_x / (2 sigma_i). Source: demons2020 Algorithm 1; Vercauteren et al. */
+ * Gradient by central differences in voxels, one-sided at the border. Where either image is 0 (background, or nothing
+ * warped in) u is 0. Images [n1][n2][n3], u [3][n] in voxels; |u| <= sigma_x / (2 sigma_i). Source: demons2020
+ * Algorithm 1; Vercauteren et al. */
 #ifndef RB_FORCE_H
 #define RB_FORCE_H
 
@@ -48,7 +49,8 @@ void rb_force_destroy(rb_force_plan *p); /* takes NULL */
 double rb_force_bytes(const rb_force_desc *desc);
 /* Largest accepted |u - oracle|: some ten roundings of a value of at most 1 / (2 ratio). */
 double rb_force_tolerance(const rb_force_desc *desc, double ratio);
-/* Largest accepted |energy - oracle| for |d| <= range: each term rounds in the data's precision, the sum in float64. */
+/* Largest accepted |energy - oracle| for |d| <= range: each term rounds in the data's precision, the sum in float64.
+ */
 double rb_force_energy_tolerance(const rb_force_desc *desc, double range);
 
 #ifdef __cplusplus

@@ -35,8 +35,9 @@ done:
   return st;
 }
 
-static __global__ void __launch_bounds__(WIDE *HIGH) force_kernel(int n1, int n2, int n3, float ratio, const float *__restrict__ fixed, const float *__restrict__ w,
-                                                                 float *__restrict__ u) {
+static __global__ void __launch_bounds__(WIDE *HIGH)
+    force_kernel(int n1, int n2, int n3, float ratio, const float *__restrict__ fixed, const float *__restrict__ w,
+                 float *__restrict__ u) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   if (at[1] >= n2 || at[2] >= n3) return;
   const int extent[3] = {n1, n2, n3}, stride[3] = {n2 * n3, n3, 1}, i = (at[0] * n2 + at[1]) * n3 + at[2];
@@ -49,15 +50,17 @@ static __global__ void __launch_bounds__(WIDE *HIGH) force_kernel(int n1, int n2
     slope[a] = (high - low == 2 * stride[a] ? 0.5f : 1.0f) * (__ldg(w + i + high) - __ldg(w + i + low));
     square += slope[a] * slope[a];
   }
-  const float under = square + ratio * ratio * d * d, scale = f != 0.0f && m != 0.0f && under > 0.0f ? d / under : 0.0f;
+  const float under = square + ratio * ratio * d * d,
+              scale = f != 0.0f && m != 0.0f && under > 0.0f ? d / under : 0.0f;
 #pragma unroll
   for (int a = 0; a < 3; a++) __stcs(u + a * n + i, scale * slope[a]);
 }
 static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(force_kernel, dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), (unsigned)g.n[0]), dim3(WIDE, HIGH), 0, (int)g.n[0], (int)g.n[1], (int)g.n[2],
-            (float)ratio, (const float *)fixed, (const float *)warped, (float *)u);
+  RB_LAUNCH(force_kernel, dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), (unsigned)g.n[0]), dim3(WIDE, HIGH),
+            0, (int)g.n[0], (int)g.n[1], (int)g.n[2], (float)ratio, (const float *)fixed, (const float *)warped,
+            (float *)u);
 done:
   return st;
 }
@@ -72,7 +75,8 @@ static __device__ double block_sum(double v) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
   return v; /* of thread 0 */
 }
-static __global__ void __launch_bounds__(THREADS) energy_kernel(int64_t n, const float *__restrict__ fixed, const float *__restrict__ w, double *partial) {
+static __global__ void __launch_bounds__(THREADS)
+    energy_kernel(int64_t n, const float *__restrict__ fixed, const float *__restrict__ w, double *partial) {
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
     const double d = (double)fixed[i] - (double)w[i];

@@ -20,7 +20,8 @@ rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *
   const rb_gausssum_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  RB_CHECK(desc->n >= 1 && desc->n <= (int64_t)1 << 24, RB_EINVAL, "gausssum: %lld points; 1 to 2^24 work", (long long)desc->n);
+  RB_CHECK(desc->n >= 1 && desc->n <= (int64_t)1 << 24, RB_EINVAL, "gausssum: %lld points; 1 to 2^24 work",
+           (long long)desc->n);
   RB_CHECK(desc->dim == 2 || desc->dim == 3, RB_EINVAL, "gausssum: %d dimensions; 2 and 3 work", desc->dim);
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
@@ -36,25 +37,29 @@ done:
 static const rb_gausssum_ops *ops_of(const rb_gausssum_plan *p) { return p->variant->ops; }
 
 static rb_status check_sigma(double sigma) {
-  return sigma > 0 && isfinite(sigma) ? RB_OK : RB_FAIL(RB_EINVAL, "the kernel's sigma is %g; it must be positive", sigma);
+  return sigma > 0 && isfinite(sigma) ? RB_OK
+                                      : RB_FAIL(RB_EINVAL, "the kernel's sigma is %g; it must be positive", sigma);
 }
 
 rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
   rb_status st = check_sigma(sigma);
   return st != RB_OK ? st : ops_of(p)->flow(p, sigma, q, m, hq, hp);
 }
-rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                               const void *beta, void *fq, void *fp) {
   rb_status st = check_sigma(sigma);
   return st != RB_OK ? st : ops_of(p)->backward(p, sigma, q, m, alpha, beta, fq, fp);
 }
-rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                          void *out) {
   rb_status st = check_sigma(sigma);
   return st != RB_OK ? st : ops_of(p)->sum(p, sigma, nx, x, q, m, out);
 }
 int rb_gausssum_shoots(const rb_gausssum_plan *p) { return ops_of(p)->shoot && ops_of(p)->shoot_back; }
 static rb_status check_steps(const rb_gausssum_plan *p, double sigma, int steps) {
   rb_status st = check_sigma(sigma);
-  if (st == RB_OK && !rb_gausssum_shoots(p)) st = RB_FAIL(RB_EUNSUPPORTED, "%s has no flow at once", p->variant->name);
+  if (st == RB_OK && !rb_gausssum_shoots(p))
+    st = RB_FAIL(RB_EUNSUPPORTED, "%s has no flow at once", p->variant->name);
   if (st == RB_OK && steps < 2) st = RB_FAIL(RB_EINVAL, "%d time points; at least 2", steps);
   return st;
 }
@@ -62,8 +67,8 @@ rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int st
   rb_status st = check_steps(p, sigma, steps);
   return st != RB_OK ? st : ops_of(p)->shoot(p, sigma, dt, steps, q, m, hp0);
 }
-rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
-                                 void *alpha0, void *beta0) {
+rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q,
+                                 const void *m, const void *alpha, const void *beta, void *alpha0, void *beta0) {
   rb_status st = check_steps(p, sigma, steps);
   return st != RB_OK ? st : ops_of(p)->shoot_back(p, sigma, dt, steps, q, m, alpha, beta, alpha0, beta0);
 }
@@ -76,8 +81,8 @@ double rb_gausssum_flops(const rb_gausssum_desc *d, char which) {
   return pairs * (3 * dim + 1 + dim * (which == 's' ? 2 : which == 'f' ? 5 : 15));
 }
 
-/* Roundings are as often up as down, so they pile up like the root of their number: n in sequence, some hundred in blocks; a term has
- * dozens of its own. */
+/* Roundings are as often up as down, so they pile up like the root of their number: n in sequence, some hundred in
+ * blocks; a term has dozens of its own. */
 double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *d, double size) {
   const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, n = (double)d->n;
   const int sequence = strcmp(variant->name, "cpu/naive") == 0;

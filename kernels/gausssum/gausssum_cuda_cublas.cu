@@ -1,6 +1,7 @@
-/* cuda/cublas of gausssum: the paper's first design (shooting2018 section 2.4). One kernel writes every pair's terms as N x N
- * matrices, cuBLAS multiplies them with a vector of ones. It needs 4 N^2 bytes a component, twice as many components as
- * dimensions. libcublas is opened when it is asked for: a host without it lacks this variant and nothing else. */
+/* cuda/cublas of gausssum: the paper's first design (shooting2018 section 2.4). One kernel writes every pair's terms
+ * as N x N matrices, cuBLAS multiplies them with a vector of ones. It needs 4 N^2 bytes a component, twice as many
+ * components as dimensions. libcublas is opened when it is asked for: a host without it lacks this variant and
+ * nothing else. */
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
 #include <cublas_v2.h>
@@ -34,7 +35,8 @@ static rb_status open_library(void) {
   char name[32];
   snprintf(name, sizeof name, "libcublas.so.%d", CUBLAS_VER_MAJOR);
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!library) return RB_FAIL(RB_EUNSUPPORTED, "%s cannot be opened (%s); install the CUDA toolkit's cuBLAS", name, dlerror());
+  if (!library)
+    return RB_FAIL(RB_EUNSUPPORTED, "%s cannot be opened (%s); install the CUDA toolkit's cuBLAS", name, dlerror());
   blas.destroy = (decltype(blas.destroy))dlsym(library, "cublasDestroy_v2");
   blas.set_stream = (decltype(blas.set_stream))dlsym(library, "cublasSetStream_v2");
   blas.set_workspace = (decltype(blas.set_workspace))dlsym(library, "cublasSetWorkspace_v2");
@@ -45,13 +47,14 @@ static rb_status open_library(void) {
   return RB_FAIL(RB_EUNSUPPORTED, "%s lacks functions of version %d", name, CUBLAS_VER_MAJOR);
 }
 
-#define BLAS_TRY(call)                                                                             \
-  do {                                                                                             \
-    cublasStatus_t code_ = (call);                                                                 \
-    if (code_ != CUBLAS_STATUS_SUCCESS) {                                                          \
-      st = RB_FAIL(code_ == CUBLAS_STATUS_ALLOC_FAILED ? RB_ENOMEM : RB_EDEVICE, "%s: cuBLAS status %d", #call, (int)code_); \
-      goto done;                                                                                   \
-    }                                                                                              \
+#define BLAS_TRY(call)                                                                                          \
+  do {                                                                                                          \
+    cublasStatus_t code_ = (call);                                                                              \
+    if (code_ != CUBLAS_STATUS_SUCCESS) {                                                                       \
+      st = RB_FAIL(code_ == CUBLAS_STATUS_ALLOC_FAILED ? RB_ENOMEM : RB_EDEVICE, "%s: cuBLAS status %d", #call, \
+                   (int)code_);                                                                                 \
+      goto done;                                                                                                \
+    }                                                                                                           \
   } while (0)
 
 static rb_status supports(const rb_gausssum_desc *d) {
@@ -98,8 +101,9 @@ done:
 
 /* terms[o][i - first][j] */
 template <int D, class OP>
-static __global__ void __launch_bounds__(TX *TY) write_terms(kernel_width k, int first, int rows_n, int rows_total, point_arrays row_points, int n,
-                                                            point_arrays points, float *__restrict__ terms) {
+static __global__ void __launch_bounds__(TX *TY)
+    write_terms(kernel_width k, int first, int rows_n, int rows_total, point_arrays row_points, int n,
+                point_arrays points, float *__restrict__ terms) {
   const int j = blockIdx.x * TX + threadIdx.x, i = blockIdx.y * TY + threadIdx.y;
   if (j >= n || i >= rows_n) return;
   float a[OP::IN], b[OP::IN], v[OP::OUT] = {};
@@ -110,29 +114,35 @@ static __global__ void __launch_bounds__(TX *TY) write_terms(kernel_width k, int
   for (int o = 0; o < OP::OUT; o++) terms[((size_t)o * rows_n + i) * n + j] = v[o];
 }
 template <int D, class OP>
-static __global__ void __launch_bounds__(END_THREADS) finish(int first, int rows_n, int rows_total, const float *__restrict__ sums, row_end end) {
+static __global__ void __launch_bounds__(END_THREADS)
+    finish(int first, int rows_n, int rows_total, const float *__restrict__ sums, row_end end) {
   const int i = blockIdx.x * END_THREADS + threadIdx.x, o = blockIdx.y;
   if (i < rows_n) finish_row<D>(end, rows_total, first + i, o, sums[(size_t)o * rows_n + i]);
 }
 
 /* Rows of a set larger than the points' come in pieces that fit the matrices. */
 template <int D, class OP>
-static rb_status launch(cublas_plan *p, double sigma, int64_t rows_total, point_arrays row_points, point_arrays points, row_end end) {
+static rb_status launch(cublas_plan *p, double sigma, int64_t rows_total, point_arrays row_points,
+                        point_arrays points, row_end end) {
   rb_status st = RB_OK;
   const float one = 1, zero = 0;
   const int n = (int)p->head.desc.n;
   for (int64_t first = 0; first < rows_total; first += n) {
     const int rows_n = (int)(rows_total - first < n ? rows_total - first : n);
-    RB_CHECK(rb_blocks(rows_n, TY) < 65536, RB_EUNSUPPORTED, "%d points: the kernel of cuda/cublas ends at %d", n, 65535 * TY);
-    RB_LAUNCH((write_terms<D, OP>), dim3(rb_blocks(n, TX), rb_blocks(rows_n, TY)), dim3(TX, TY), 0, width_of(sigma), (int)first, rows_n, (int)rows_total,
-              row_points, n, points, p->terms);
-    BLAS_TRY(blas.gemv(p->handle, CUBLAS_OP_T, n, OP::OUT * rows_n, &one, p->terms, n, p->ones, 1, &zero, p->sums, 1));
-    RB_LAUNCH((finish<D, OP>), dim3(rb_blocks(rows_n, END_THREADS), OP::OUT), END_THREADS, 0, (int)first, rows_n, (int)rows_total, p->sums, end);
+    RB_CHECK(rb_blocks(rows_n, TY) < 65536, RB_EUNSUPPORTED, "%d points: the kernel of cuda/cublas ends at %d", n,
+             65535 * TY);
+    RB_LAUNCH((write_terms<D, OP>), dim3(rb_blocks(n, TX), rb_blocks(rows_n, TY)), dim3(TX, TY), 0, width_of(sigma),
+              (int)first, rows_n, (int)rows_total, row_points, n, points, p->terms);
+    BLAS_TRY(
+        blas.gemv(p->handle, CUBLAS_OP_T, n, OP::OUT * rows_n, &one, p->terms, n, p->ones, 1, &zero, p->sums, 1));
+    RB_LAUNCH((finish<D, OP>), dim3(rb_blocks(rows_n, END_THREADS), OP::OUT), END_THREADS, 0, (int)first, rows_n,
+              (int)rows_total, p->sums, end);
   }
 done:
   return st;
 }
-#define BY_DIMENSION(p, op, ...) ((p)->head.desc.dim == 2 ? launch<2, op<2> >(p, __VA_ARGS__) : launch<3, op<3> >(p, __VA_ARGS__))
+#define BY_DIMENSION(p, op, ...) \
+  ((p)->head.desc.dim == 2 ? launch<2, op<2> >(p, __VA_ARGS__) : launch<3, op<3> >(p, __VA_ARGS__))
 
 static rb_status flow(rb_gausssum_plan *head, double sigma, const void *q, const void *m, void *hq, void *hp) {
   cublas_plan *p = (cublas_plan *)head;
@@ -140,14 +150,18 @@ static rb_status flow(rb_gausssum_plan *head, double sigma, const void *q, const
   if (!hq) return BY_DIMENSION(p, vector_sum, sigma, head->desc.n, in, in, end_sum(hp));
   return BY_DIMENSION(p, hamiltonian_flow, sigma, head->desc.n, in, in, end_flow(sigma, hq, hp));
 }
-static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, const void *m, const void *alpha,
+                          const void *beta, void *fq, void *fp) {
   cublas_plan *p = (cublas_plan *)head;
   const point_arrays in = point_arrays_of(q, m, alpha, beta);
   return BY_DIMENSION(p, backward_products, sigma, head->desc.n, in, in, end_backward(sigma, fq, fp));
 }
-static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                     void *out) {
   cublas_plan *p = (cublas_plan *)head;
-  return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), point_arrays_of(q, m, NULL, NULL), end_sum(out));
+  return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), point_arrays_of(q, m, NULL, NULL),
+                      end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow, backward, sum, NULL, NULL, destroy, workspace};
+extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow,    backward, sum,
+                                                       NULL,     NULL, destroy, workspace};

@@ -1,6 +1,6 @@
-/* cuda/shared-reduction of gausssum: the paper's design (shooting2018 section 2.5). A block a point; its threads add their share
- * of the pairs in registers, then pair up in shared memory, the upper half onto the lower, until a warp is left, which
- * finishes by shuffles. */
+/* cuda/shared-reduction of gausssum: the paper's design (shooting2018 section 2.5). A block a point; its threads add
+ * their share of the pairs in registers, then pair up in shared memory, the upper half onto the lower, until a warp
+ * is left, which finishes by shuffles. */
 #include "kernels/gausssum/gausssum_pairs.cuh"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssu
 static void destroy(rb_gausssum_plan *p) { free(p); }
 
 template <int D, class OP>
-static __global__ void __launch_bounds__(THREADS) reduce_row(kernel_width k, int rows_n, point_arrays row_points, int n, point_arrays points, row_end end) {
+static __global__ void __launch_bounds__(THREADS)
+    reduce_row(kernel_width k, int rows_n, point_arrays row_points, int n, point_arrays points, row_end end) {
   __shared__ float s[OP::OUT][THREADS];
   const int row = blockIdx.x, t = threadIdx.x;
   float a[OP::IN], sum[OP::OUT] = {};
@@ -49,25 +50,32 @@ static __global__ void __launch_bounds__(THREADS) reduce_row(kernel_width k, int
 }
 
 template <int D, class OP>
-static rb_status launch(double sigma, int64_t rows_n, point_arrays row_points, int64_t n, point_arrays points, row_end end) {
+static rb_status launch(double sigma, int64_t rows_n, point_arrays row_points, int64_t n, point_arrays points,
+                        row_end end) {
   rb_status st = RB_OK;
-  RB_LAUNCH((reduce_row<D, OP>), (unsigned)rows_n, THREADS, 0, width_of(sigma), (int)rows_n, row_points, (int)n, points, end);
+  RB_LAUNCH((reduce_row<D, OP>), (unsigned)rows_n, THREADS, 0, width_of(sigma), (int)rows_n, row_points, (int)n,
+            points, end);
 done:
   return st;
 }
-#define BY_DIMENSION(p, op, ...) ((p)->desc.dim == 2 ? launch<2, op<2> >(__VA_ARGS__) : launch<3, op<3> >(__VA_ARGS__))
+#define BY_DIMENSION(p, op, ...) \
+  ((p)->desc.dim == 2 ? launch<2, op<2> >(__VA_ARGS__) : launch<3, op<3> >(__VA_ARGS__))
 
 static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
   const point_arrays in = point_arrays_of(q, m, NULL, NULL);
   if (!hq) return BY_DIMENSION(p, vector_sum, sigma, p->desc.n, in, p->desc.n, in, end_sum(hp));
   return BY_DIMENSION(p, hamiltonian_flow, sigma, p->desc.n, in, p->desc.n, in, end_flow(sigma, hq, hp));
 }
-static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                          const void *beta, void *fq, void *fp) {
   const point_arrays in = point_arrays_of(q, m, alpha, beta);
   return BY_DIMENSION(p, backward_products, sigma, p->desc.n, in, p->desc.n, in, end_backward(sigma, fq, fp));
 }
-static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
-  return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), p->desc.n, point_arrays_of(q, m, NULL, NULL), end_sum(out));
+static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                     void *out) {
+  return BY_DIMENSION(p, vector_sum, sigma, nx, point_arrays_of(x, x, NULL, NULL), p->desc.n,
+                      point_arrays_of(q, m, NULL, NULL), end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_shared_reduction = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL};
+extern "C" const rb_gausssum_ops rb_gausssum_shared_reduction = {supports, plan, flow,    backward, sum,
+                                                                 NULL,     NULL, destroy, NULL};

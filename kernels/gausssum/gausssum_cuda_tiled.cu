@@ -1,9 +1,9 @@
 /* cuda/tiled of gausssum (ours). Two ways:
  *
- * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh. A whole flow is one launch.
- * tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold some points
- *        of the one in registers while those of the other wander through the warp lane by lane, collecting their own sums. Partial
- *        sums by tile go to memory and are added there in float64.
+ * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh. A whole flow is one
+ * launch. tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold
+ * some points of the one in registers while those of the other wander through the warp lane by lane, collecting their
+ * own sums. Partial sums by tile go to memory and are added there in float64.
  *
  * Both add in a fixed order: results repeat bit by bit. */
 #include "kernels/gausssum/gausssum_rows.cuh"
@@ -15,8 +15,8 @@ enum { ROWS_END = 3000, END_THREADS = 256 };
 typedef struct {
   rb_gausssum_plan head;
   int processors;
-  int at_once;    /* a flow of this many points is one launch, else a launch a step */
-  int tile;       /* points of a tile: 128 to 1024; 0: `rows` */
+  int at_once; /* a flow of this many points is one launch, else a launch a step */
+  int tile;    /* points of a tile: 128 to 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
   float *spare;   /* [2][dim][n]: alpha and beta on their way back; or a flow's parcels and what counts its steps */
@@ -41,14 +41,19 @@ static void destroy(rb_gausssum_plan *head) {
   rb_release(head->backend, p->spare);
   free(p);
 }
-/* Many tiles, so that the last ones to end leave little of the GPU idle; memory grows with n^2 / tile. 0: none, `rows`. */
-static int tile_for(int64_t n) { return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 65536 ? 256 : n < 150000 ? 512 : 1024; }
+/* Many tiles, so that the last ones to end leave little of the GPU idle; memory grows with n^2 / tile. 0: none,
+ * `rows`. */
+static int tile_for(int64_t n) {
+  return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 65536 ? 256 : n < 150000 ? 512 : 1024;
+}
 static size_t points_bytes(const rb_gausssum_desc *d) { return 2 * (size_t)d->dim * (size_t)d->n * sizeof(float); }
 static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
   return tile ? (size_t)rb_blocks(d->n, tile) * points_bytes(d) : 0;
 }
-static size_t spare_bytes(const rb_gausssum_desc *d) { return tile_for(d->n) ? points_bytes(d) : parcels_bytes(d->n); } /* the larger of its two uses */
+static size_t spare_bytes(const rb_gausssum_desc *d) {
+  return tile_for(d->n) ? points_bytes(d) : parcels_bytes(d->n);
+} /* the larger of its two uses */
 static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + spare_bytes(d); }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
@@ -61,7 +66,9 @@ static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_g
   RB_TRY(rb_alloc(backend, spare_bytes(d), (void **)&p->spare));
   RB_TRY(backend->fill(p->spare, 0, spare_bytes(d)));
   p->tile = tile_for(d->n);
-  if (!p->tile) RB_TRY(d->dim == 2 ? flow_fits<2>((int)d->n, p->processors, &p->at_once) : flow_fits<3>((int)d->n, p->processors, &p->at_once));
+  if (!p->tile)
+    RB_TRY(d->dim == 2 ? flow_fits<2>((int)d->n, p->processors, &p->at_once)
+                       : flow_fits<3>((int)d->n, p->processors, &p->at_once));
   if (p->tile) {
     p->tiles = (int)rb_blocks(d->n, p->tile);
     RB_TRY(rb_alloc(backend, partial_bytes(d), (void **)&p->partial));
@@ -85,7 +92,8 @@ static __device__ __forceinline__ void pair_of_tiles(int b, int *i, int *j) {
 
 /* partial[from][o][point]: the sum o over the points of tile `from`. */
 template <int D, class OP, int TILE>
-static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS) tiles(kernel_width k, int n, point_arrays points, float *__restrict__ partial) {
+static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS)
+    tiles(kernel_width k, int n, point_arrays points, float *__restrict__ partial) {
   enum { HELD = held<OP, TILE>::POINTS, THREADS = TILE / HELD, GROUPS = TILE / WARP };
   __shared__ float column_sums[OP::OUT][TILE];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -139,7 +147,8 @@ static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS) tiles(ke
 }
 
 template <int D, class OP>
-static __global__ void __launch_bounds__(END_THREADS) add_tiles(int n, int count, const float *__restrict__ partial, row_end end) {
+static __global__ void __launch_bounds__(END_THREADS)
+    add_tiles(int n, int count, const float *__restrict__ partial, row_end end) {
   const int i = blockIdx.x * END_THREADS + threadIdx.x, o = blockIdx.y;
   if (i >= n) return;
   double total = 0;
@@ -152,8 +161,10 @@ template <int D, class OP, int TILE>
 static rb_status launch_tiles(const tiled_plan *p, kernel_width k, point_arrays points, row_end end) {
   rb_status st = RB_OK;
   const int n = (int)p->head.desc.n;
-  RB_LAUNCH((tiles<D, OP, TILE>), (unsigned)((int64_t)p->tiles * (p->tiles + 1) / 2), (TILE / held<OP, TILE>::POINTS), 0, k, n, points, p->partial);
-  RB_LAUNCH((add_tiles<D, OP>), dim3(rb_blocks(n, END_THREADS), OP::OUT), END_THREADS, 0, n, p->tiles, p->partial, end);
+  RB_LAUNCH((tiles<D, OP, TILE>), (unsigned)((int64_t)p->tiles * (p->tiles + 1) / 2), (TILE / held<OP, TILE>::POINTS),
+            0, k, n, points, p->partial);
+  RB_LAUNCH((add_tiles<D, OP>), dim3(rb_blocks(n, END_THREADS), OP::OUT), END_THREADS, 0, n, p->tiles, p->partial,
+            end);
 done:
   return st;
 }
@@ -164,14 +175,20 @@ template <int D, class OP>
 static rb_status launch(const tiled_plan *p, double sigma, point_arrays points, row_end end) {
   const kernel_width k = width_of(sigma);
   switch (p->tile) {
-    case 0: return launch_rows<D, OP>(p->processors, k, (int)p->head.desc.n, points, (int)p->head.desc.n, points, end);
-    case 128: return launch_tiles<D, OP, 128>(p, k, points, end);
-    case 256: return launch_tiles<D, OP, 256>(p, k, points, end);
-    case 512: return launch_tiles<D, OP, 512>(p, k, points, end);
-    default: return launch_tiles<D, OP, 1024>(p, k, points, end);
+    case 0:
+      return launch_rows<D, OP>(p->processors, k, (int)p->head.desc.n, points, (int)p->head.desc.n, points, end);
+    case 128:
+      return launch_tiles<D, OP, 128>(p, k, points, end);
+    case 256:
+      return launch_tiles<D, OP, 256>(p, k, points, end);
+    case 512:
+      return launch_tiles<D, OP, 512>(p, k, points, end);
+    default:
+      return launch_tiles<D, OP, 1024>(p, k, points, end);
   }
 }
-#define BY_DIMENSION(p, op, ...) ((p)->head.desc.dim == 2 ? launch<2, op<2> >(p, __VA_ARGS__) : launch<3, op<3> >(p, __VA_ARGS__))
+#define BY_DIMENSION(p, op, ...) \
+  ((p)->head.desc.dim == 2 ? launch<2, op<2> >(p, __VA_ARGS__) : launch<3, op<3> >(p, __VA_ARGS__))
 
 static rb_status flow(rb_gausssum_plan *head, double sigma, const void *q, const void *m, void *hq, void *hp) {
   const tiled_plan *p = (const tiled_plan *)head;
@@ -179,7 +196,8 @@ static rb_status flow(rb_gausssum_plan *head, double sigma, const void *q, const
   if (!hq) return BY_DIMENSION(p, vector_sum, sigma, in, end_sum(hp));
   return BY_DIMENSION(p, hamiltonian_flow, sigma, in, end_flow(sigma, hq, hp));
 }
-static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, const void *m, const void *alpha,
+                          const void *beta, void *fq, void *fp) {
   const tiled_plan *p = (const tiled_plan *)head;
   return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp));
 }
@@ -190,8 +208,9 @@ static journey journey_from(const tiled_plan *p, int steps, double sigma, double
   j.parcels = (parcel *)p->spare, j.made = (unsigned *)(j.parcels + 4 * p->head.desc.n);
   return j;
 }
-#define FLOW_BY_DIMENSION(p, op, sigma, j) ((p)->head.desc.dim == 2 ? launch_flow<2, op<2> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j) \
-                                                                    : launch_flow<3, op<3> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j))
+#define FLOW_BY_DIMENSION(p, op, sigma, j)                                                                      \
+  ((p)->head.desc.dim == 2 ? launch_flow<2, op<2> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j) \
+                           : launch_flow<3, op<3> >((p)->processors, width_of(sigma), (int)(p)->head.desc.n, j))
 static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int steps, void *q, void *m, void *hp0) {
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
@@ -210,20 +229,23 @@ static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int step
 done:
   return st;
 }
-static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int steps, const void *q, const void *m, const void *alpha, const void *beta,
-                            void *alpha0, void *beta0) {
+static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int steps, const void *q, const void *m,
+                            const void *alpha, const void *beta, void *alpha0, void *beta0) {
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
   if (p->at_once && (int64_t)steps * one < INT32_MAX) {
     const int64_t last = (steps - 2) * one;
-    journey j = journey_from(p, steps, sigma, dt, point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
+    journey j = journey_from(p, steps, sigma, dt,
+                             point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
     j.stride = -(int)one, j.to_first = (float *)alpha0, j.to_second = (float *)beta0;
     return FLOW_BY_DIMENSION(p, backward_products, sigma, j);
   }
-  for (int t = steps - 2; t >= 0; t--) { /* to and fro between the spare arrays and alpha0, beta0, which get the last */
+  for (int t = steps - 2; t >= 0;
+       t--) { /* to and fro between the spare arrays and alpha0, beta0, which get the last */
     void *alpha_before = t % 2 ? p->spare : alpha0, *beta_before = t % 2 ? p->spare + one : beta0;
-    RB_TRY(BY_DIMENSION(p, backward_products, sigma, point_arrays_of((const float *)q + t * one, (const float *)m + t * one, alpha, beta),
+    RB_TRY(BY_DIMENSION(p, backward_products, sigma,
+                        point_arrays_of((const float *)q + t * one, (const float *)m + t * one, alpha, beta),
                         end_step_back(sigma, dt, alpha, beta, alpha_before, beta_before)));
     alpha = alpha_before, beta = beta_before;
   }
@@ -231,13 +253,17 @@ done:
   return st;
 }
 /* The points x stand where the op reads q; it reads nothing else of a row. */
-static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m,
+                     void *out) {
   const tiled_plan *p = (const tiled_plan *)head;
-  if (nx < 1 || nx > INT32_MAX) return RB_FAIL(RB_EUNSUPPORTED, "%lld points to sum at; cuda/tiled takes 1 to 2^31 - 1", (long long)nx);
+  if (nx < 1 || nx > INT32_MAX)
+    return RB_FAIL(RB_EUNSUPPORTED, "%lld points to sum at; cuda/tiled takes 1 to 2^31 - 1", (long long)nx);
   const point_arrays to = point_arrays_of(x, x, NULL, NULL), from = point_arrays_of(q, m, NULL, NULL);
   const kernel_width k = width_of(sigma);
-  return head->desc.dim == 2 ? launch_rows<2, vector_sum<2> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out))
-                             : launch_rows<3, vector_sum<3> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out));
+  return head->desc.dim == 2
+             ? launch_rows<2, vector_sum<2> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out))
+             : launch_rows<3, vector_sum<3> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan, flow, backward, sum, shoot, shoot_back, destroy, workspace};
+extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan,       flow,    backward, sum,
+                                                      shoot,    shoot_back, destroy, workspace};

@@ -1,8 +1,8 @@
 /* What one pair of points adds to the sums of the family, for every CUDA variant; float32.
  *
- * An op holds the values that it reads of a point (IN: q, p, alpha, beta as it needs them), the sums that it keeps (OUT) and
- * two ways of adding a pair: to point i alone, or to both. Points beyond the last are all zeros: they add nothing,
- * because every term has a factor p or alpha. */
+ * An op holds the values that it reads of a point (IN: q, p, alpha, beta as it needs them), the sums that it keeps
+ * (OUT) and two ways of adding a pair: to point i alone, or to both. Points beyond the last are all zeros: they add
+ * nothing, because every term has a factor p or alpha. */
 #ifndef RB_GAUSSSUM_PAIRS_CUH
 #define RB_GAUSSSUM_PAIRS_CUH
 
@@ -40,12 +40,14 @@ static __device__ __forceinline__ float product(const float *a, const float *b) 
 template <int D>
 struct vector_sum {
   enum { IN = 2 * D, OUT = D };
-  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                             float (&sum)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d);
 #pragma unroll
     for (int c = 0; c < D; c++) sum[c] = fmaf(g, b[D + c], sum[c]);
   }
-  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                              float (&sum)[OUT], float (&other)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d);
 #pragma unroll
     for (int c = 0; c < D; c++) sum[c] = fmaf(g, b[D + c], sum[c]), other[c] = fmaf(g, a[D + c], other[c]);
@@ -56,16 +58,19 @@ struct vector_sum {
 template <int D>
 struct hamiltonian_flow {
   enum { IN = 2 * D, OUT = 2 * D };
-  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) {
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                             float (&sum)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d);
     one_from(k, a, b, d, g, sum);
   }
-  static __device__ __forceinline__ void one_from(kernel_width, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g, float (&sum)[OUT]) {
+  static __device__ __forceinline__ void one_from(kernel_width, const float (&a)[IN], const float (&b)[IN],
+                                                  const float (&d)[D], float g, float (&sum)[OUT]) {
     const float gp = g * product<D>(a + D, b + D);
 #pragma unroll
     for (int c = 0; c < D; c++) sum[c] = fmaf(gp, d[c], sum[c]), sum[D + c] = fmaf(g, b[D + c], sum[D + c]);
   }
-  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                              float (&sum)[OUT], float (&other)[OUT]) {
     float d[D], g = gauss<D>(k, a, b, d), gp = g * product<D>(a + D, b + D);
 #pragma unroll
     for (int c = 0; c < D; c++) {
@@ -76,7 +81,8 @@ struct hamiltonian_flow {
 };
 
 /* (sum G {(p_i.p_j) (b_ij - s d (d.b_ij)) - d (alpha_i.p_j + alpha_j.p_i)}, sum G {alpha_j + s (d.b_ij) p_j}).
- * In: q, p, alpha, beta. With u = alpha_j + s (d.b_ij) p_j the factor of -d is alpha_i.p_j + p_i.u, the same for both points. */
+ * In: q, p, alpha, beta. With u = alpha_j + s (d.b_ij) p_j the factor of -d is alpha_i.p_j + p_i.u, the same for both
+ * points. */
 template <int D>
 struct backward_products {
   enum { IN = 4 * D, OUT = 2 * D };
@@ -87,7 +93,8 @@ struct backward_products {
     float d[D], g = gauss<D>(k, a, b, d);
     return from(k, a, b, d, g);
   }
-  static __device__ __forceinline__ terms from(kernel_width k, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g) {
+  static __device__ __forceinline__ terms from(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                               const float (&d)[D], float g) {
     terms t;
     t.g = g;
 #pragma unroll
@@ -104,8 +111,12 @@ struct backward_products {
     t.gw = t.g * w;
     return t;
   }
-  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT]) { add(of(k, a, b), sum); }
-  static __device__ __forceinline__ void one_from(kernel_width k, const float (&a)[IN], const float (&b)[IN], const float (&d)[D], float g, float (&sum)[OUT]) {
+  static __device__ __forceinline__ void one(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                             float (&sum)[OUT]) {
+    add(of(k, a, b), sum);
+  }
+  static __device__ __forceinline__ void one_from(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                                  const float (&d)[D], float g, float (&sum)[OUT]) {
     add(from(k, a, b, d, g), sum);
   }
   static __device__ __forceinline__ void add(const terms &t, float (&sum)[OUT]) {
@@ -115,7 +126,8 @@ struct backward_products {
       sum[D + c] = fmaf(t.g, t.u[c], sum[D + c]);
     }
   }
-  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN], float (&sum)[OUT], float (&other)[OUT]) {
+  static __device__ __forceinline__ void both(kernel_width k, const float (&a)[IN], const float (&b)[IN],
+                                              float (&sum)[OUT], float (&other)[OUT]) {
     const terms t = of(k, a, b);
 #pragma unroll
     for (int c = 0; c < D; c++) {
@@ -141,8 +153,9 @@ static __device__ __forceinline__ void load_point(const point_arrays &in, int n,
   for (int v = 0; v < IN; v++) value[v] = i < n ? in.array[v / D][(size_t)(v % D) * n + i] : 0.0f;
 }
 
-/* What becomes of the finished sums of a row: scaled and stored, or used for an explicit Euler step at once. Any target may
- * be NULL. The first D sums times `scale` go to `first`, the others to `second`; a step adds dt times them to from -> to. */
+/* What becomes of the finished sums of a row: scaled and stored, or used for an explicit Euler step at once. Any
+ * target may be NULL. The first D sums times `scale` go to `first`, the others to `second`; a step adds dt times them
+ * to from -> to. */
 struct row_end {
   float scale, dt_first, dt_second;
   float *first, *second;
@@ -171,7 +184,8 @@ static inline row_end end_flow(double sigma, void *hq, void *hp) {
   return e;
 }
 /* p_next = p - dt Hq, q_next = q + dt Hp */
-static inline row_end end_step(double sigma, double dt, const void *q, const void *m, void *hp, void *q_next, void *m_next) {
+static inline row_end end_step(double sigma, double dt, const void *q, const void *m, void *hp, void *q_next,
+                               void *m_next) {
   row_end e = end_flow(sigma, NULL, hp);
   e.dt_first = (float)-dt, e.from_first = (const float *)m, e.to_first = (float *)m_next;
   e.dt_second = (float)dt, e.from_second = (const float *)q, e.to_second = (float *)q_next;
@@ -181,7 +195,8 @@ static inline row_end end_backward(double sigma, void *fq, void *fp) {
   row_end e = {width_of(sigma).s, 0, 0, (float *)fq, (float *)fp, NULL, NULL, NULL, NULL};
   return e;
 }
-static inline row_end end_step_back(double sigma, double dt, const void *alpha, const void *beta, void *alpha_before, void *beta_before) {
+static inline row_end end_step_back(double sigma, double dt, const void *alpha, const void *beta, void *alpha_before,
+                                    void *beta_before) {
   row_end e = end_backward(sigma, NULL, NULL);
   e.dt_first = (float)dt, e.from_first = (const float *)alpha, e.to_first = (float *)alpha_before;
   e.dt_second = (float)dt, e.from_second = (const float *)beta, e.to_second = (float *)beta_before;

@@ -22,9 +22,10 @@ rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc
   const rb_backend *backend;
   *out = NULL;
   for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL, "interp: axis %d has %lld points; 1 to 2^20 work",
-             a + 1, (long long)desc->grid.n[a]);
-  RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "interp: %d components; 1 and 3 work", desc->components);
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "interp: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "interp: %d components; 1 and 3 work",
+           desc->components);
   RB_TRY(rb_variant_available(variant));
   RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
            "interp: the B-spline's prefilter is periodic only");
@@ -91,8 +92,9 @@ double rb_interp_paper_flops(const char *tag) {
 
 /* Rounding: sums of up to 64 products whose weights sum to at most 1.25^3 in modulus, behind a prefilter
  * of gain 3^1.5 for the B-spline. An 8-bit fraction shifts each axis by up to 2^-9 cell, so neighbouring
- * values that differ by up to 2*range move the result by 2*range*2^-9 an axis, times the weights' modulus. The unit's eight weights are
- * whole 256ths, too: two parts along the second axis and four along the third are rounded, each by up to 2^-9 from one neighbour to the other (tests/emulator/src/texture_unit.cpp). */
+ * values that differ by up to 2*range move the result by 2*range*2^-9 an axis, times the weights' modulus. The unit's
+ * eight weights are whole 256ths, too: two parts along the second axis and four along the third are rounded, each by
+ * up to 2^-9 from one neighbour to the other (tests/emulator/src/texture_unit.cpp). */
 double rb_interp_tolerance(const rb_variant *variant, const rb_interp_desc *desc, double range) {
   const rb_interp_ops *ops = variant->ops;
   double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;

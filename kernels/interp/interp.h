@@ -8,7 +8,8 @@
  *
  * Bases: linear (8 values), cubic Lagrange on nodes -1..2 (64), uniform cubic B-spline (64) of coefficients
  * c that a prefilter makes from f: exact to rounding, or the 15 taps of brunn2020 section 2.3.1.
- * Boundaries: periodic (index modulo n); clamp (nearest border value); zero (0 outside). The B-spline is periodic only.
+ * Boundaries: periodic (index modulo n); clamp (nearest border value); zero (0 outside). The B-spline is periodic
+ * only.
  *
  * load() makes whatever the variant needs of f (texture copy, prefilter); eval() may follow many times.
  * brunn2020 Table 4 times both together, and so do we. Source: brunn2020 equation (5); basis weights are textbook. */

@@ -11,7 +11,14 @@
 
 #include <stdlib.h>
 
-enum { BRICK1 = 8, BRICK2 = 8, BRICK3 = 32, BRICK = BRICK1 * BRICK2 * BRICK3, THREADS = 256, PER_THREAD = BRICK / THREADS };
+enum {
+  BRICK1 = 8,
+  BRICK2 = 8,
+  BRICK3 = 32,
+  BRICK = BRICK1 * BRICK2 * BRICK3,
+  THREADS = 256,
+  PER_THREAD = BRICK / THREADS
+};
 
 struct field_view {
   const float *f;
@@ -26,7 +33,8 @@ typedef struct {
 
 static rb_status brick_supports(const rb_interp_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31) return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31)
+    return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
   if (d->basis == RB_BSPLINE && d->prefilter != RB_PREFILTER_EXACT)
     return RB_FAIL(RB_EUNSUPPORTED, "this variant prefilters exactly: bspline, not bspline15");
   return RB_OK;
@@ -74,7 +82,8 @@ struct brick_walk {
   int64_t first, step;
   int count;
 };
-static __device__ __forceinline__ brick_walk brick_points(int is_grid, int64_t np, field_view v, int bricks2, int bricks3) {
+static __device__ __forceinline__ brick_walk brick_points(int is_grid, int64_t np, field_view v, int bricks2,
+                                                          int bricks3) {
   brick_walk w;
   if (!is_grid) {
     w.first = (int64_t)blockIdx.x * BRICK + threadIdx.x;
@@ -109,8 +118,8 @@ static __device__ __forceinline__ float gather_global(field_view v, float x1, fl
   basis_weights<BASIS>(t1, w1);
   basis_weights<BASIS>(t2, w2);
   basis_weights<BASIS>(t3, w3);
-  if ((unsigned)b1 <= (unsigned)(v.n1 - TAPS) && (unsigned)b2 <= (unsigned)(v.n2 - TAPS) && (unsigned)b3 <= (unsigned)(v.n3 - TAPS) &&
-      v.n1 >= TAPS && v.n2 >= TAPS && v.n3 >= TAPS) {
+  if ((unsigned)b1 <= (unsigned)(v.n1 - TAPS) && (unsigned)b2 <= (unsigned)(v.n2 - TAPS) &&
+      (unsigned)b3 <= (unsigned)(v.n3 - TAPS) && v.n1 >= TAPS && v.n2 >= TAPS && v.n3 >= TAPS) {
     const float *c = v.f + (b1 * v.n2 + b2) * v.n3 + b3;
     const int plane = v.n2 * v.n3;
 #pragma unroll
@@ -148,15 +157,22 @@ static __device__ __forceinline__ float gather_global(field_view v, float x1, fl
   return sum;
 }
 
-#define RB_BRICK_DISPATCH(LAUNCH, basis, boundary)                                        \
-  do {                                                                                    \
-    if ((basis) == RB_LINEAR && (boundary) == RB_PERIODIC) LAUNCH(RB_LINEAR, RB_PERIODIC); \
-    else if ((basis) == RB_LINEAR && (boundary) == RB_CLAMP) LAUNCH(RB_LINEAR, RB_CLAMP); \
-    else if ((basis) == RB_LINEAR) LAUNCH(RB_LINEAR, RB_ZERO);                            \
-    else if ((basis) == RB_BSPLINE) LAUNCH(RB_BSPLINE, RB_PERIODIC);                      \
-    else if ((boundary) == RB_PERIODIC) LAUNCH(RB_LAGRANGE, RB_PERIODIC);                 \
-    else if ((boundary) == RB_CLAMP) LAUNCH(RB_LAGRANGE, RB_CLAMP);                       \
-    else LAUNCH(RB_LAGRANGE, RB_ZERO);                                                    \
+#define RB_BRICK_DISPATCH(LAUNCH, basis, boundary)           \
+  do {                                                       \
+    if ((basis) == RB_LINEAR && (boundary) == RB_PERIODIC)   \
+      LAUNCH(RB_LINEAR, RB_PERIODIC);                        \
+    else if ((basis) == RB_LINEAR && (boundary) == RB_CLAMP) \
+      LAUNCH(RB_LINEAR, RB_CLAMP);                           \
+    else if ((basis) == RB_LINEAR)                           \
+      LAUNCH(RB_LINEAR, RB_ZERO);                            \
+    else if ((basis) == RB_BSPLINE)                          \
+      LAUNCH(RB_BSPLINE, RB_PERIODIC);                       \
+    else if ((boundary) == RB_PERIODIC)                      \
+      LAUNCH(RB_LAGRANGE, RB_PERIODIC);                      \
+    else if ((boundary) == RB_CLAMP)                         \
+      LAUNCH(RB_LAGRANGE, RB_CLAMP);                         \
+    else                                                     \
+      LAUNCH(RB_LAGRANGE, RB_ZERO);                          \
   } while (0)
 
 #endif

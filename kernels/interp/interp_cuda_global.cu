@@ -2,8 +2,9 @@
 #include "kernels/interp/interp_brick.cuh"
 
 template <int BASIS, int BOUNDARY>
-static __global__ void __launch_bounds__(THREADS) kernel(field_view v, int64_t np, const float *__restrict__ x,
-                                                        float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
+static __global__ void __launch_bounds__(THREADS)
+    kernel(field_view v, int64_t np, const float *__restrict__ x, float *__restrict__ out, int is_grid, int bricks2,
+           int bricks3) {
   enum { BATCH = 4 }; /* points whose coordinates are in flight together */
   const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
 #pragma unroll
@@ -29,9 +30,11 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
   int bricks3 = (int)rb_blocks(d->grid.n[2], BRICK3);
   unsigned blocks = is_grid ? (unsigned)(bricks1 * bricks2 * bricks3) : rb_blocks(np, BRICK);
   for (int c = 0; c < d->components; c++) {
-    field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2]};
-#define LAUNCH(BASIS, BOUNDARY)                                                                                             \
-  RB_LAUNCH((kernel<BASIS, BOUNDARY>), blocks, THREADS, 0, v, np, (const float *)x, (float *)out + c * np, is_grid, bricks2, bricks3)
+    field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1],
+                    (int)d->grid.n[2]};
+#define LAUNCH(BASIS, BOUNDARY)                                                                                     \
+  RB_LAUNCH((kernel<BASIS, BOUNDARY>), blocks, THREADS, 0, v, np, (const float *)x, (float *)out + c * np, is_grid, \
+            bricks2, bricks3)
     RB_BRICK_DISPATCH(LAUNCH, d->basis, d->boundary);
 #undef LAUNCH
   }
@@ -39,4 +42,5 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_global = {brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0};
+extern "C" const rb_interp_ops rb_interp_global = {brick_supports, brick_plan_create, brick_load,
+                                                   eval,           brick_destroy,     0};

@@ -21,7 +21,8 @@ static taps15 make_taps15(void) {
 }
 
 /* Along x3: a block takes ROWS lines of LINE points with REACH halo points at both ends. */
-static __global__ void stencil_x3(const float *__restrict__ in, float *__restrict__ out, int64_t rows, int n, taps15 t) {
+static __global__ void stencil_x3(const float *__restrict__ in, float *__restrict__ out, int64_t rows, int n,
+                                  taps15 t) {
   __shared__ float s[ROWS][LINE + 2 * REACH];
   int64_t row = (int64_t)blockIdx.y * ROWS + threadIdx.y;
   int start = blockIdx.x * LINE;
@@ -40,8 +41,8 @@ static __global__ void stencil_x3(const float *__restrict__ in, float *__restric
 
 /* Along x2 or x1: a block takes WIDTH points of x3 and DEPTH points of the axis. Element (o, k, f):
  * other index o, axis index k, x3 index f, at o*other + k*stride + f. */
-static __global__ void stencil_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride, int64_t other,
-                                       int n3, taps15 t) {
+static __global__ void stencil_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride,
+                                       int64_t other, int n3, taps15 t) {
   __shared__ float s[DEPTH + 2 * REACH][WIDTH];
   int f = blockIdx.x * WIDTH + threadIdx.x, start = blockIdx.y * DEPTH;
   int64_t base = (int64_t)blockIdx.z * other + f;
@@ -67,13 +68,16 @@ rb_status rb_prefilter_stencil15(rb_grid g, const float *in, float *out, float *
   /* gridDim.y ends at 65535: long row counts go in slabs. */
   for (int64_t first = 0; first < rows; first += 65535 * ROWS) {
     int64_t count = rows - first < 65535 * ROWS ? rows - first : 65535 * ROWS;
-    RB_LAUNCH(stencil_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in + first * n3, out + first * n3, count, n3, t);
+    RB_LAUNCH(stencil_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in + first * n3,
+              out + first * n3, count, n3, t);
   }
   for (int first = 0; first < n1; first += 65535)
-    RB_LAUNCH(stencil_strided, dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < 65535 ? n1 - first : 65535)),
+    RB_LAUNCH(stencil_strided,
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < 65535 ? n1 - first : 65535)),
               tile, 0, out + first * plane, scratch + first * plane, n2, g.n[2], plane, n3, t);
   for (int first = 0; first < n2; first += 65535)
-    RB_LAUNCH(stencil_strided, dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH), (unsigned)(n2 - first < 65535 ? n2 - first : 65535)),
+    RB_LAUNCH(stencil_strided,
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH), (unsigned)(n2 - first < 65535 ? n2 - first : 65535)),
               tile, 0, scratch + (int64_t)first * n3, out + (int64_t)first * n3, n1, plane, g.n[2], n3, t);
 done:
   return st;
@@ -82,7 +86,16 @@ done:
 /* ---- ours: exact to float32 rounding, two passes -------------------------------------------------- */
 
 /* A tile of TX x TY with H samples of run-up on all sides; segments of SEG results a thread. */
-enum { H = 12, TX = 64, TY = 64, SEG = 16, SPAN = TX + 2 * H, PITCH = SPAN + 4, TASKS = SPAN * (TX / SEG), KEEP = 32 };
+enum {
+  H = 12,
+  TX = 64,
+  TY = 64,
+  SEG = 16,
+  SPAN = TX + 2 * H,
+  PITCH = SPAN + 4,
+  TASKS = SPAN * (TX / SEG),
+  KEEP = 32
+};
 
 /* Inverse filter by recursion with pole z, causal then anticausal: `KEPT` results from samples sample(0) ..
  * sample(KEPT + 2H - 1), of which H either side are run-up (z^13 < 4e-8). Gain 6 = (1 - z)(1 - 1/z). */
@@ -129,14 +142,17 @@ struct inner_column {
 /* x3 and x2 of one plane: load a tile with run-up, filter its rows in place, then its columns.
  * V: floats a copy; 4 when n3 divides by 4 (x0 - H is then a multiple of 4 too). */
 template <int V>
-static __global__ void __launch_bounds__(TASKS, 3) prefilter_plane(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+static __global__ void __launch_bounds__(TASKS, 3)
+    prefilter_plane(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
   __shared__ __align__(16) float s[SPAN * PITCH];
   enum { PACKS = SPAN / V };
   const int x0 = blockIdx.x * TX, y0 = blockIdx.y * TY;
   const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
   for (int e = threadIdx.x; e < SPAN * PACKS; e += TASKS) {
     int r = e / PACKS, c = (e % PACKS) * V; /* constants: multiplications */
-    __pipeline_memcpy_async(s + r * PITCH + c, in + plane + rb_wrap_near(y0 + r - H, n2) * n3 + rb_wrap_near(x0 + c - H, n3), V * sizeof(float));
+    __pipeline_memcpy_async(s + r * PITCH + c,
+                            in + plane + rb_wrap_near(y0 + r - H, n2) * n3 + rb_wrap_near(x0 + c - H, n3),
+                            V * sizeof(float));
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
@@ -164,7 +180,8 @@ static __global__ void __launch_bounds__(TASKS, 3) prefilter_plane(const float *
 }
 
 /* x1: a thread filters KEEP points of a column in registers. */
-static __global__ void __launch_bounds__(128) prefilter_columns(const float *__restrict__ in, float *__restrict__ out, int n1, int64_t plane) {
+static __global__ void __launch_bounds__(128)
+    prefilter_columns(const float *__restrict__ in, float *__restrict__ out, int n1, int64_t plane) {
   int64_t column = (int64_t)blockIdx.x * 128 + threadIdx.x;
   int start = blockIdx.y * KEEP;
   if (column >= plane) return;
@@ -185,8 +202,10 @@ rb_status rb_prefilter_exact(rb_grid g, const float *in, float *out, float *scra
   int vector = n3 % 4 == 0 && (uintptr_t)in % 16 == 0;
   for (int first = 0; first < n1; first += 65535) {
     dim3 blocks(rb_blocks(n3, TX), rb_blocks(n2, TY), (unsigned)(n1 - first < 65535 ? n1 - first : 65535));
-    if (vector) RB_LAUNCH(prefilter_plane<4>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
-    else RB_LAUNCH(prefilter_plane<1>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
+    if (vector)
+      RB_LAUNCH(prefilter_plane<4>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
+    else
+      RB_LAUNCH(prefilter_plane<1>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
   }
   RB_LAUNCH(prefilter_columns, dim3(rb_blocks(plane, 128), rb_blocks(n1, KEEP)), 128, 0, scratch, out, n1, plane);
 done:

@@ -12,7 +12,8 @@ typedef struct {
 static rb_status supports(const rb_interp_desc *desc) {
   if (desc->basis != RB_LAGRANGE || desc->dtype != RB_F32 || desc->boundary != RB_PERIODIC)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/shared-lagrange is lagrange, float32, periodic only");
-  if (!desc->localized) return RB_FAIL(RB_EUNSUPPORTED, "cuda/shared-lagrange needs localized points (one cell for all)");
+  if (!desc->localized)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/shared-lagrange needs localized points (one cell for all)");
   return RB_OK;
 }
 static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_interp_plan **out) {
@@ -29,7 +30,7 @@ static rb_status load(rb_interp_plan *head, const void *f) {
 static void destroy(rb_interp_plan *head) { free(head); }
 
 static __global__ void __launch_bounds__(256) kernel(const float *__restrict__ f, int n1, int n2, int n3, int64_t np,
-                                                    const float *__restrict__ x, float *__restrict__ out) {
+                                                     const float *__restrict__ x, float *__restrict__ out) {
   __shared__ float cell[64];
   float ignored;
   if (threadIdx.x < 64) { /* the cell of point 0 is the cell of all */
@@ -60,8 +61,8 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
   rb_status st = RB_OK;
   const rb_interp_desc *d = &head->desc;
   for (int c = 0; c < d->components; c++)
-    RB_LAUNCH(kernel, rb_blocks(np, 256), 256, 0, ((shared_plan *)head)->f + c * rb_grid_points(d->grid), (int)d->grid.n[0],
-              (int)d->grid.n[1], (int)d->grid.n[2], np, (const float *)x, (float *)out + c * np);
+    RB_LAUNCH(kernel, rb_blocks(np, 256), 256, 0, ((shared_plan *)head)->f + c * rb_grid_points(d->grid),
+              (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], np, (const float *)x, (float *)out + c * np);
 done:
   return st;
 }

@@ -79,23 +79,28 @@ static __device__ __forceinline__ void find_rows(int *row_at, field_view v, cons
 
 /* Copy the box in packs of V floats (4 when rows and the box's start are 16-byte aligned). width: a multiple of V. */
 template <int BOUNDARY, int V>
-static __device__ __forceinline__ void fill_tile(float *tile, const int *row_at, field_view v, int lo3, int rows, int width) {
+static __device__ __forceinline__ void fill_tile(float *tile, const int *row_at, field_view v, int lo3, int rows,
+                                                 int width) {
   const unsigned packs = width / V, reciprocal = ((1u << 20) + packs - 1) / packs, total = rows * packs;
   for (unsigned e = threadIdx.x; e < total; e += THREADS) {
     unsigned r = (e * reciprocal) >> 20, c = (e - r * packs) * V; /* r = e / packs, exact for e < 2^16, packs <= 64 */
     int i3 = tile_index<BOUNDARY>(lo3 + (int)c, v.n3), from = row_at[r];
-    if (BOUNDARY == RB_ZERO && (from < 0 || i3 < 0)) tile[r * PITCH + c] = 0.0f;
-    else __pipeline_memcpy_async(tile + r * PITCH + c, v.f + from + i3, V * sizeof(float));
+    if (BOUNDARY == RB_ZERO && (from < 0 || i3 < 0))
+      tile[r * PITCH + c] = 0.0f;
+    else
+      __pipeline_memcpy_async(tile + r * PITCH + c, v.f + from + i3, V * sizeof(float));
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
 }
 
 template <int BASIS>
-static __device__ __forceinline__ float gather_tile(const float *tile, const int lo[3], int d2, float x1, float x2, float x3) {
+static __device__ __forceinline__ float gather_tile(const float *tile, const int lo[3], int d2, float x1, float x2,
+                                                    float x3) {
   const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1;
   float t1, t2, t3, w1[4], w2[4], w3[4], sum = 0;
-  int b1 = cell_of(x1, &t1) - SHIFT - lo[0], b2 = cell_of(x2, &t2) - SHIFT - lo[1], b3 = cell_of(x3, &t3) - SHIFT - lo[2];
+  int b1 = cell_of(x1, &t1) - SHIFT - lo[0], b2 = cell_of(x2, &t2) - SHIFT - lo[1],
+      b3 = cell_of(x3, &t3) - SHIFT - lo[2];
   basis_weights<BASIS>(t1, w1);
   basis_weights<BASIS>(t2, w2);
   basis_weights<BASIS>(t3, w3);
@@ -117,8 +122,9 @@ static __device__ __forceinline__ float gather_tile(const float *tile, const int
 }
 
 template <int BASIS, int BOUNDARY>
-static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(field_view v, int64_t np, const float *__restrict__ x,
-                                                           float *__restrict__ out, int is_grid, int bricks2, int bricks3) {
+static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS)
+    kernel(field_view v, int64_t np, const float *__restrict__ x, float *__restrict__ out, int is_grid, int bricks2,
+           int bricks3) {
   RB_DYNAMIC_SHARED(float, tile, 16);
   const int TAPS = BASIS == RB_LINEAR ? 2 : 4, SHIFT = BASIS == RB_LINEAR ? 0 : 1, ROWS = shape<BASIS>::ROWS;
   __shared__ int part[WARPS][6], row_at[ROWS];
@@ -151,8 +157,10 @@ static __global__ void __launch_bounds__(THREADS, shape<BASIS>::BLOCKS) kernel(f
   if (fits) {
     find_rows<BOUNDARY>(row_at, v, lo, (int)(d1 * d2), (int)d2);
     __syncthreads();
-    if (vector) fill_tile<BOUNDARY, 4>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)(d3 + 3) & ~3);
-    else fill_tile<BOUNDARY, 1>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)d3);
+    if (vector)
+      fill_tile<BOUNDARY, 4>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)(d3 + 3) & ~3);
+    else
+      fill_tile<BOUNDARY, 1>(tile, row_at, v, lo[2], (int)(d1 * d2), (int)d3);
   }
   __syncthreads();
 #pragma unroll
@@ -171,12 +179,13 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
   unsigned blocks = is_grid ? (unsigned)(bricks1 * bricks2 * bricks3) : rb_blocks(np, BRICK);
   const int shared = (d->basis == RB_LINEAR ? LINEAR_ROWS : CUBIC_ROWS) * PITCH * (int)sizeof(float);
   for (int c = 0; c < d->components; c++) {
-    field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2]};
-#define LAUNCH(BASIS, BOUNDARY)                                                                                           \
-  do {                                                                                                                    \
-    RB_CUDA_TRY(cudaFuncSetAttribute(kernel<BASIS, BOUNDARY>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));      \
-    RB_LAUNCH((kernel<BASIS, BOUNDARY>), blocks, THREADS, shared, v, np, (const float *)x, (float *)out + c * np, is_grid, \
-              bricks2, bricks3);                                                                                          \
+    field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1],
+                    (int)d->grid.n[2]};
+#define LAUNCH(BASIS, BOUNDARY)                                                                                      \
+  do {                                                                                                               \
+    RB_CUDA_TRY(cudaFuncSetAttribute(kernel<BASIS, BOUNDARY>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared)); \
+    RB_LAUNCH((kernel<BASIS, BOUNDARY>), blocks, THREADS, shared, v, np, (const float *)x, (float *)out + c * np,    \
+              is_grid, bricks2, bricks3);                                                                            \
   } while (0)
     RB_BRICK_DISPATCH(LAUNCH, d->basis, d->boundary);
 #undef LAUNCH
@@ -185,4 +194,5 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_tiled = {brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0};
+extern "C" const rb_interp_ops rb_interp_tiled = {brick_supports, brick_plan_create, brick_load,
+                                                  eval,           brick_destroy,     0};

@@ -75,8 +75,8 @@ static rb_status texture_copy(texture_plan *p, const float *f) {
   const rb_grid g = p->head.desc.grid;
   for (int c = 0; c < p->head.desc.components; c++) {
     cudaMemcpy3DParms copy = {};
-    copy.srcPtr = make_cudaPitchedPtr((void *)(f + c * rb_grid_points(g)), (size_t)g.n[2] * sizeof(float), (size_t)g.n[2],
-                                      (size_t)g.n[1]);
+    copy.srcPtr = make_cudaPitchedPtr((void *)(f + c * rb_grid_points(g)), (size_t)g.n[2] * sizeof(float),
+                                      (size_t)g.n[2], (size_t)g.n[1]);
     copy.dstArray = p->array[c];
     copy.extent = make_cudaExtent((size_t)g.n[2], (size_t)g.n[1], (size_t)g.n[0]);
     copy.kind = cudaMemcpyDeviceToDevice;
@@ -86,7 +86,9 @@ done:
   return st;
 }
 
-[[maybe_unused]] static rb_status texture_load(rb_interp_plan *head, const void *f) { return texture_copy((texture_plan *)head, (const float *)f); }
+[[maybe_unused]] static rb_status texture_load(rb_interp_plan *head, const void *f) {
+  return texture_copy((texture_plan *)head, (const float *)f);
+}
 
 /* Points come in grid units along x1, x2, x3; the texture's u, v, w are x3, x2, x1 over n. */
 struct unit_scale {
@@ -99,8 +101,9 @@ static inline unit_scale texture_scale(rb_grid g) {
 
 /* One thread a point and component; FETCH(texture, x1, x2, x3, scale) is the variant's idea. */
 template <float (*FETCH)(cudaTextureObject_t, float, float, float, unit_scale)>
-static __global__ void __launch_bounds__(256) texture_kernel(cudaTextureObject_t texture, int64_t np, const float *__restrict__ x,
-                                                            float *__restrict__ out, unit_scale s) {
+static __global__ void __launch_bounds__(256)
+    texture_kernel(cudaTextureObject_t texture, int64_t np, const float *__restrict__ x, float *__restrict__ out,
+                   unit_scale s) {
   int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (p < np) out[p] = FETCH(texture, x[p], x[np + p], x[2 * np + p], s);
 }
@@ -110,8 +113,8 @@ static rb_status texture_eval(rb_interp_plan *head, int64_t np, const void *x, v
   rb_status st = RB_OK;
   texture_plan *p = (texture_plan *)head;
   for (int c = 0; c < head->desc.components; c++)
-    RB_LAUNCH(texture_kernel<FETCH>, rb_blocks(np, 256), 256, 0, p->texture[c], np, (const float *)x, (float *)out + c * np,
-              texture_scale(head->desc.grid));
+    RB_LAUNCH(texture_kernel<FETCH>, rb_blocks(np, 256), 256, 0, p->texture[c], np, (const float *)x,
+              (float *)out + c * np, texture_scale(head->desc.grid));
 done:
   return st;
 }

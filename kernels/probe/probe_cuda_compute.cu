@@ -40,9 +40,10 @@ static __global__ void __launch_bounds__(THREADS) exp2_kernel(float *out) {
   out[blockIdx.x * THREADS + threadIdx.x] = s * 0.125f;
 }
 
-/* Trilinear fetches within a 32^3 texture that stays in the texture caches, along its third axis by `step`: an argument, or the compiler
- * would see that fetches repeat and add what it has. In steps of a texel 1024 fetches pass the axis 32 times. All three fractions are a quarter or three:
- * none that would let the unit leave a neighbour out, and all exact in its 8 bits. */
+/* Trilinear fetches within a 32^3 texture that stays in the texture caches, along its third axis by `step`: an
+ * argument, or the compiler would see that fetches repeat and add what it has. In steps of a texel 1024 fetches pass
+ * the axis 32 times. All three fractions are a quarter or three: none that would let the unit leave a neighbour out,
+ * and all exact in its 8 bits. */
 static __global__ void __launch_bounds__(THREADS) texture_kernel(cudaTextureObject_t t, float step, float *out) {
   const float u = (threadIdx.x % 32 + 0.25f) / TEXELS, v = (threadIdx.x / 32 + 0.25f) / TEXELS;
   float s = 0, w = (blockIdx.x % TEXELS + 0.75f) / TEXELS;
@@ -64,7 +65,9 @@ static rb_status make_texture(cudaArray_t *array, cudaTextureObject_t *texture) 
   cudaMemcpy3DParms copy = {};
   float *host = (float *)malloc(sizeof(float) * TEXELS * TEXELS * TEXELS);
   RB_CHECK(host, RB_ENOMEM, "host memory");
-  for (int i = 0; i < TEXELS * TEXELS * TEXELS; i++) host[i] = (float)(i / (TEXELS * TEXELS) + i % TEXELS); /* plane and place in the row: the nearest texels' sum is another */
+  for (int i = 0; i < TEXELS * TEXELS * TEXELS; i++)
+    host[i] = (float)(i / (TEXELS * TEXELS) +
+                      i % TEXELS); /* plane and place in the row: the nearest texels' sum is another */
   RB_CUDA_TRY(cudaMalloc3DArray(array, &channel, extent));
   copy.srcPtr = make_cudaPitchedPtr(host, TEXELS * sizeof(float), TEXELS, TEXELS);
   copy.dstArray = *array;
@@ -86,9 +89,15 @@ done:
 static rb_status one_pass(int what, unsigned blocks, float *out, cudaTextureObject_t t) {
   rb_status st = RB_OK;
   switch (what) {
-    case FMA: RB_LAUNCH(fma_kernel, blocks, THREADS, 0, out, 0.999f, 0.001f); break;
-    case EXP2: RB_LAUNCH(exp2_kernel, blocks, THREADS, 0, out); break;
-    case TEXTURE: RB_LAUNCH(texture_kernel, blocks, THREADS, 0, t, 1.0f / TEXELS, out); break;
+    case FMA:
+      RB_LAUNCH(fma_kernel, blocks, THREADS, 0, out, 0.999f, 0.001f);
+      break;
+    case EXP2:
+      RB_LAUNCH(exp2_kernel, blocks, THREADS, 0, out);
+      break;
+    case TEXTURE:
+      RB_LAUNCH(texture_kernel, blocks, THREADS, 0, t, 1.0f / TEXELS, out);
+      break;
     default:
       for (int i = 0; i < LAUNCHES; i++) RB_LAUNCH(empty_kernel, 1, 32, 0);
       break;
@@ -99,13 +108,15 @@ done:
 
 /* Fixed points and sums that the kernels must reach. */
 static rb_status verify(int what, float got, float *expected) {
-  /* FMA, thread 0: chain q starts at q and tends to b / (1 - a) = 1: 8 + (0 + .. + 7 - 8) a^ROUNDS, a = 0.999. Texture, thread 0: the planes' mean, and a quarter of
-   * the row's last texel, which lies before the first */
+  /* FMA, thread 0: chain q starts at q and tends to b / (1 - a) = 1: 8 + (0 + .. + 7 - 8) a^ROUNDS, a = 0.999.
+   * Texture, thread 0: the planes' mean, and a quarter of the row's last texel, which lies before the first */
   const float want[] = {8.0f + 20.0f * powf(0.999f, ROUNDS), 0.6411857f, (0.5f + 0.25f) * (TEXELS - 1) * FETCHES};
   if (what == LATENCY) return RB_OK;
   *expected = want[what - FMA];
   float error = got / *expected - 1.0f;
-  return error < 1e-3f && error > -1e-3f ? RB_OK : RB_FAIL(RB_EINVALID, "probe result %g, not %g", (double)got, (double)*expected);
+  return error < 1e-3f && error > -1e-3f
+             ? RB_OK
+             : RB_FAIL(RB_EINVALID, "probe result %g, not %g", (double)got, (double)*expected);
 }
 
 static rb_status measure(const rb_backend *backend, int what, int samples, double *rate) {
@@ -122,7 +133,10 @@ static rb_status measure(const rb_backend *backend, int what, int samples, doubl
   blocks = (unsigned)sms * 8 * 4;
   RB_TRY(rb_alloc(backend, (size_t)blocks * THREADS * sizeof(float), (void **)&out));
   if (what == TEXTURE) RB_TRY(make_texture(&array, &texture));
-  work = (double)blocks * THREADS * (what == FMA ? 16.0 * ROUNDS : what == EXP2 ? 8.0 * (ROUNDS / 4) : (double)FETCHES);
+  work = (double)blocks * THREADS *
+         (what == FMA    ? 16.0 * ROUNDS
+          : what == EXP2 ? 8.0 * (ROUNDS / 4)
+                         : (double)FETCHES);
   for (int s = -3; s < samples; s++) {
     RB_TRY(backend->timer_start());
     RB_TRY(one_pass(what, blocks, out, texture));

@@ -13,7 +13,8 @@ static size_t large(const rb_backend *b) {
 }
 static size_t quarter_l2(const rb_backend *b) { return b->cache_bytes() / 4 / 4096 * 4096; }
 
-static __global__ void __launch_bounds__(256) copy_kernel(const float4 *__restrict__ in, float4 *__restrict__ out, int64_t n) {
+static __global__ void __launch_bounds__(256)
+    copy_kernel(const float4 *__restrict__ in, float4 *__restrict__ out, int64_t n) {
   int64_t i = (int64_t)blockIdx.x * 1024 + threadIdx.x;
   float4 v[4];
 #pragma unroll
@@ -43,10 +44,16 @@ template <int V>
 struct __align__(sizeof(float) * V) pack {
   float v[V];
 };
-enum { HALO_LANES = 32, HALO_ROWS = 8, WIDE = RB_HALO_TILE_X + 2 * RB_HALO_WIDTH, HIGH = RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH };
+enum {
+  HALO_LANES = 32,
+  HALO_ROWS = 8,
+  WIDE = RB_HALO_TILE_X + 2 * RB_HALO_WIDTH,
+  HIGH = RB_HALO_TILE_Y + 2 * RB_HALO_WIDTH
+};
 
 template <int V>
-static __global__ void __launch_bounds__(HALO_LANES * HALO_ROWS) halo_kernel(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+static __global__ void __launch_bounds__(HALO_LANES *HALO_ROWS)
+    halo_kernel(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
   __shared__ __align__(16) float s[HIGH][WIDE];
   const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
   const int x0 = blockIdx.x * RB_HALO_TILE_X, y0 = blockIdx.y * RB_HALO_TILE_Y;
@@ -79,11 +86,14 @@ static __global__ void __launch_bounds__(HALO_LANES * HALO_ROWS) halo_kernel(con
 static rb_status halo(const void *in, void *out, rb_grid g) {
   rb_status st = RB_OK;
   for (int64_t first = 0; first < g.n[0]; first += 65535) {
-    dim3 blocks(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y), (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535));
+    dim3 blocks(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y),
+                (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535));
     const float *from = (const float *)in + first * g.n[1] * g.n[2];
     float *to = (float *)out + first * g.n[1] * g.n[2];
-    if (g.n[2] % 4 == 0) RB_LAUNCH(halo_kernel<4>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
-    else RB_LAUNCH(halo_kernel<1>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
+    if (g.n[2] % 4 == 0)
+      RB_LAUNCH(halo_kernel<4>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
+    else
+      RB_LAUNCH(halo_kernel<1>, blocks, dim3(HALO_LANES, HALO_ROWS), 0, from, to, (int)g.n[1], (int)g.n[2]);
   }
 done:
   return st;
@@ -96,8 +106,8 @@ static __global__ void fill_kernel(float *a, int64_t n, float scale) {
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) a[i] = scale * (float)(i % 1021);
 }
-static __global__ void __launch_bounds__(256) triad_kernel(float4 *__restrict__ a, const float4 *__restrict__ b, const float4 *__restrict__ c,
-                                                          float s, int64_t n) {
+static __global__ void __launch_bounds__(256) triad_kernel(float4 *__restrict__ a, const float4 *__restrict__ b,
+                                                           const float4 *__restrict__ c, float s, int64_t n) {
   int64_t i = (int64_t)blockIdx.x * 512 + threadIdx.x;
 #pragma unroll
   for (int q = 0; q < 2; q++, i += 256)
@@ -107,7 +117,8 @@ static __global__ void __launch_bounds__(256) triad_kernel(float4 *__restrict__ 
     }
 }
 /* The grid reads the buffer `rounds` times, past L1; thread 0 of block 0 leaves its sum for the check. */
-static __global__ void __launch_bounds__(512) l2_kernel(const float4 *__restrict__ in, int64_t n, int rounds, float *sink) {
+static __global__ void __launch_bounds__(512)
+    l2_kernel(const float4 *__restrict__ in, int64_t n, int rounds, float *sink) {
   float4 sum = make_float4(0, 0, 0, 0);
   int64_t step = (int64_t)gridDim.x * blockDim.x, at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   for (int r = 0; r < rounds; r++)
@@ -127,11 +138,22 @@ static rb_status one_pass(int what, float *a, float *b, float *c, size_t bytes, 
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   switch (what) {
-    case COPY: RB_TRY(plain(b, a, g)); break;
-    case MEMCPY: RB_CUDA_TRY(cudaMemcpyAsync(a, b, bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream())); break;
-    case COPY_HALO: RB_TRY(halo(b, a, g)); break;
-    case TRIAD: RB_LAUNCH(triad_kernel, rb_blocks(n / 4, 512), 256, 0, (float4 *)a, (const float4 *)b, (const float4 *)c, 3.0f, n / 4); break;
-    default: RB_LAUNCH(l2_kernel, 4 * multiprocessors, 512, 0, (const float4 *)b, n / 4, 20, a); break;
+    case COPY:
+      RB_TRY(plain(b, a, g));
+      break;
+    case MEMCPY:
+      RB_CUDA_TRY(cudaMemcpyAsync(a, b, bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
+      break;
+    case COPY_HALO:
+      RB_TRY(halo(b, a, g));
+      break;
+    case TRIAD:
+      RB_LAUNCH(triad_kernel, rb_blocks(n / 4, 512), 256, 0, (float4 *)a, (const float4 *)b, (const float4 *)c, 3.0f,
+                n / 4);
+      break;
+    default:
+      RB_LAUNCH(l2_kernel, 4 * multiprocessors, 512, 0, (const float4 *)b, n / 4, 20, a);
+      break;
   }
 done:
   return st;
@@ -142,13 +164,15 @@ static rb_status verify(int what, const float *a, int64_t n) {
   float head[4096];
   if (what == L2) { /* integers below 1021: thread 0's sum is positive and whole */
     RB_CUDA_TRY(cudaMemcpy(head, a, sizeof *head, cudaMemcpyDeviceToHost));
-    RB_CHECK(head[0] > 0 && head[0] < 1e12f && head[0] == truncf(head[0]), RB_EINVALID, "L2 probe: sum %g", (double)head[0]);
+    RB_CHECK(head[0] > 0 && head[0] < 1e12f && head[0] == truncf(head[0]), RB_EINVALID, "L2 probe: sum %g",
+             (double)head[0]);
     return RB_OK;
   }
   RB_CUDA_TRY(cudaMemcpy(head, a + (n - 4096), sizeof head, cudaMemcpyDeviceToHost));
   for (int i = 0; i < 4096; i++) {
     float b = (float)((n - 4096 + i) % 1021), want = what == TRIAD ? b + 3.0f * (0.5f * b) : b;
-    RB_CHECK(head[i] == want, RB_EINVALID, "probe result wrong at the end of the array: %g, not %g", (double)head[i], (double)want);
+    RB_CHECK(head[i] == want, RB_EINVALID, "probe result wrong at the end of the array: %g, not %g", (double)head[i],
+             (double)want);
   }
 done:
   return st;
@@ -163,7 +187,10 @@ static rb_status measure(const rb_backend *backend, int what, size_t bytes, int 
   rb_grid g = rb_grid_make(planes > 0 ? planes : 1, 256, 256);
   int64_t n = rb_grid_points(g);
   bytes = (size_t)n * sizeof(float);
-  moved = what == TRIAD ? 3.0 * (double)bytes : what == L2 ? 20.0 * (double)bytes : what == COPY_HALO ? rb_copy_halo_bytes(g) : 2.0 * (double)bytes;
+  moved = what == TRIAD       ? 3.0 * (double)bytes
+          : what == L2        ? 20.0 * (double)bytes
+          : what == COPY_HALO ? rb_copy_halo_bytes(g)
+                              : 2.0 * (double)bytes;
   RB_CHECK(rates, RB_ENOMEM, "host memory");
   RB_TRY(rb_alloc(backend, bytes, (void **)&a));
   RB_TRY(rb_alloc(backend, bytes, (void **)&b));
@@ -188,10 +215,10 @@ done:
   return st;
 }
 
-#define PROBE(name, what, text, size)                                                                            \
-  static rb_status name##_measure(const rb_backend *b, size_t bytes, int samples, double *rate) {                \
-    return measure(b, what, bytes, samples, rate);                                                               \
-  }                                                                                                              \
+#define PROBE(name, what, text, size)                                                             \
+  static rb_status name##_measure(const rb_backend *b, size_t bytes, int samples, double *rate) { \
+    return measure(b, what, bytes, samples, rate);                                                \
+  }                                                                                               \
   extern "C" const rb_probe_ops name = {"B/s", text, name##_measure, size};
 
 PROBE(rb_probe_copy, COPY, "copy kernel, 16-byte accesses, read + write", large)

@@ -23,27 +23,36 @@ static int64_t longest(const rb_smooth_desc *d) {
   return most;
 }
 int rb_smooth_radius(double sigma, int64_t length) { return (int)fmin(ceil(3 * sigma), (double)length - 1); }
-static size_t bytes_of(const rb_smooth_desc *d) { return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype); }
+static size_t bytes_of(const rb_smooth_desc *d) {
+  return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
+}
 
 size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc) {
   const rb_smooth_ops *ops = variant->ops;
-  return ops && ops->run && desc->sigma > 0 && rb_smooth_radius(desc->sigma, longest(desc)) <= ops->alone ? 0 : bytes_of(desc);
+  return ops && ops->run && desc->sigma > 0 && rb_smooth_radius(desc->sigma, longest(desc)) <= ops->alone
+             ? 0
+             : bytes_of(desc);
 }
 
 static rb_status check_sigma(double sigma) {
-  return sigma >= 0 && sigma <= RB_SMOOTH_AXIS ? RB_OK : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
+  return sigma >= 0 && sigma <= RB_SMOOTH_AXIS ? RB_OK
+                                               : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
 }
 static rb_status check_radius(const rb_variant *v, double sigma, int radius) {
   const rb_smooth_ops *ops = v->ops;
   return !ops || !ops->most || radius <= ops->most
              ? RB_OK
-             : RB_FAIL(RB_EUNSUPPORTED, "smooth: sigma %g voxels has radius %d here; %s ends at %d, ours and the CPU's take any", sigma, radius, v->name, ops->most);
+             : RB_FAIL(RB_EUNSUPPORTED,
+                       "smooth: sigma %g voxels has radius %d here; %s ends at %d, ours and the CPU's take any",
+                       sigma, radius, v->name, ops->most);
 }
 rb_status rb_smooth_possible(const rb_variant *variant, const rb_smooth_desc *desc) {
   rb_status st = RB_OK;
   for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL, "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work", desc->components);
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL,
+             "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work",
+           desc->components);
   RB_TRY(check_sigma(desc->sigma));
   RB_TRY(check_radius(variant, desc->sigma, rb_smooth_radius(desc->sigma, longest(desc))));
 done:
@@ -62,7 +71,8 @@ rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc
   RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
-  if (rb_smooth_workspace(variant, desc) > 0) RB_TRY(rb_alloc(backend, rb_smooth_workspace(variant, desc), &p->scratch));
+  if (rb_smooth_workspace(variant, desc) > 0)
+    RB_TRY(rb_alloc(backend, rb_smooth_workspace(variant, desc), &p->scratch));
   *out = p;
   p = NULL;
 done:
@@ -96,7 +106,8 @@ done:
 /* The kernel that a call asks for, for lines of up to `length` values. */
 static rb_status kernel_of(const rb_smooth_plan *p, double sigma, int64_t length, rb_smooth_kernel *k) {
   rb_status st = RB_OK;
-  RB_CHECK(p->desc.sigma == 0 || sigma <= p->desc.sigma, RB_EINVAL, "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
+  RB_CHECK(p->desc.sigma == 0 || sigma <= p->desc.sigma, RB_EINVAL,
+           "smooth: sigma %g voxels; the plan is for %g at most", sigma, p->desc.sigma);
   RB_TRY(rb_smooth_kernel_make(sigma, length, k));
   RB_TRY(check_radius(p->variant, sigma, k->radius));
 done:

@@ -1,13 +1,15 @@
-/* A3 (demons2020): along x2 and x1 a block takes 32 neighbouring lines, so that its loads coalesce, and covers them piece by
- * piece; along x3 a line a block, as A2. */
+/* A3 (demons2020): along x2 and x1 a block takes 32 neighbouring lines, so that its loads coalesce, and covers them
+ * piece by piece; along x3 a line a block, as A2. */
 #include "kernels/smooth/smooth_cuda.cuh"
 
 enum { COLUMNS = 32, ROWS = 16, PIECE = 128 };
 
-static __global__ void __launch_bounds__(COLUMNS *ROWS) tile_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(COLUMNS *ROWS)
+    tile_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
   __shared__ float s[PIECE + 2 * WEIGHTS_RADIUS][COLUMNS];
   const int64_t columns = (v.inner + COLUMNS - 1) / COLUMNS, line = (int64_t)blockIdx.x / columns;
-  const int64_t column = (int64_t)blockIdx.x % columns * COLUMNS + threadIdx.x, first = line * v.length * v.inner + column;
+  const int64_t column = (int64_t)blockIdx.x % columns * COLUMNS + threadIdx.x,
+                first = line * v.length * v.inner + column;
   const int r = w.radius, inside = column < v.inner;
   for (int begin = 0; begin < v.length; begin += PIECE) {
     const int count = min(PIECE, v.length - begin);
@@ -28,7 +30,8 @@ static __global__ void __launch_bounds__(COLUMNS *ROWS) tile_kernel(view v, weig
 static rb_status tiles(const rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
   rb_status st = RB_OK;
   const view v = view_of(&p->desc, axis);
-  RB_LAUNCH(tile_kernel, (unsigned)(v.lines * ((v.inner + COLUMNS - 1) / COLUMNS)), dim3(COLUMNS, ROWS), 0, v, weights_of(k), (const float *)in, (float *)out);
+  RB_LAUNCH(tile_kernel, (unsigned)(v.lines * ((v.inner + COLUMNS - 1) / COLUMNS)), dim3(COLUMNS, ROWS), 0, v,
+            weights_of(k), (const float *)in, (float *)out);
 done:
   return st;
 }
@@ -36,4 +39,5 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   return axis == 2 ? smooth_lines(p, k, axis, in, out) : tiles(p, k, axis, in, out);
 }
 
-extern "C" const rb_smooth_ops rb_smooth_coalesced = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0, WEIGHTS_RADIUS};
+extern "C" const rb_smooth_ops rb_smooth_coalesced = {smooth_supports, smooth_plan, pass,          NULL,
+                                                      smooth_destroy,  0,           WEIGHTS_RADIUS};

@@ -1,15 +1,26 @@
-/* Ours: all three axes in one kernel. Planes of a tile are filtered along x2 and x3 from shared memory and along x1 in registers, where
- * a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius). */
+/* Ours: all three axes in one kernel. Planes of a tile are filtered along x2 and x3 from shared memory and along x1
+ * in registers, where a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius). */
 #include "kernels/smooth/smooth_cuda_march.cuh"
 
 enum { TILE3 = 64, TILE2 = 32, FUSED_THREADS = 512, QUADS = TILE3 / 4, DEEP = 8 };
 
-/* V: floats a load brings (4 where rows begin on 16 bytes); P: planes a step, between two barriers; STAGES: steps whose planes have
- * room in shared memory, all but one on their way. Beside them lie the planes of two steps, filtered along x2. */
+/* V: floats a load brings (4 where rows begin on 16 bytes); P: planes a step, between two barriers; STAGES: steps
+ * whose planes have room in shared memory, all but one on their way. Beside them lie the planes of two steps,
+ * filtered along x2. */
 template <int R, int V, int P, int STAGES>
 struct shape {
-  enum { SIDE = (R + 3) / 4 * 4, WIDTH = TILE3 + 2 * SIDE, HEIGHT = TILE2 + 2 * R, CELLS = WIDTH * HEIGHT, LOADS = (CELLS / V + FUSED_THREADS - 1) / FUSED_THREADS };
-  enum { FILTERED = TILE2 * WIDTH, TASKS = P * FILTERED / DEEP, BYTES = P * (STAGES * CELLS + 2 * FILTERED) * (int)sizeof(float) };
+  enum {
+    SIDE = (R + 3) / 4 * 4,
+    WIDTH = TILE3 + 2 * SIDE,
+    HEIGHT = TILE2 + 2 * R,
+    CELLS = WIDTH * HEIGHT,
+    LOADS = (CELLS / V + FUSED_THREADS - 1) / FUSED_THREADS
+  };
+  enum {
+    FILTERED = TILE2 * WIDTH,
+    TASKS = P * FILTERED / DEEP,
+    BYTES = P * (STAGES * CELLS + 2 * FILTERED) * (int)sizeof(float)
+  };
 };
 
 /* sum[q] = the kernel over a[SIDE + q - R .. SIDE + q + R]. */
@@ -23,26 +34,32 @@ static __device__ __forceinline__ void filter(const weights &w, const float *a, 
   }
 }
 
-/* How tiles are dealt to blocks. The first `whole` take a tile each, all its planes: neighbours run side by side and find each other's
- * borders in the L2 cache. The planes of the other tiles, one tile after the other, go in runs of `planes` to the blocks that follow,
- * or, with pieces > 0, every tile in so many pieces, the first of all tiles first. */
+/* How tiles are dealt to blocks. The first `whole` take a tile each, all its planes: neighbours run side by side and
+ * find each other's borders in the L2 cache. The planes of the other tiles, one tile after the other, go in runs of
+ * `planes` to the blocks that follow, or, with pieces > 0, every tile in so many pieces, the first of all tiles
+ * first. */
 typedef struct {
   int whole, planes, pieces, blocks;
 } cut;
 
-/* Planes z of a step are filtered along x2 while those of the next steps are on their way, and those of the step before are filtered
- * along x3, four outputs a thread, and added to the 2 R + 1 sums along x1. */
+/* Planes z of a step are filtered along x2 while those of the next steps are on their way, and those of the step
+ * before are filtered along x3, four outputs a thread, and added to the 2 R + 1 sums along x1. */
 template <int R, int V, int P, int STAGES>
-static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, int n2, int n3, int tiles, cut c, weights w, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(FUSED_THREADS, 1)
+    fused_kernel(int n1, int n2, int n3, int tiles, cut c, weights w, const float *__restrict__ in,
+                 float *__restrict__ out) {
   typedef shape<R, V, P, STAGES> S;
   RB_DYNAMIC_SHARED(float, planes, 16);
   float *const raw = planes, *const columns = planes + STAGES * P * S::CELLS; /* [STAGES][P][...], [2][P][...] */
   const int t = threadIdx.x, across = (n3 + TILE3 - 1) / TILE3, down = (n2 + TILE2 - 1) / TILE2;
   const int64_t plane = (int64_t)n2 * n3;
-  const int mine = t / QUADS * S::WIDTH + t % QUADS * 4; /* where the four outputs' first value lies in a filtered plane */
+  const int mine =
+      t / QUADS * S::WIDTH + t % QUADS * 4; /* where the four outputs' first value lies in a filtered plane */
   int at, stop, b = (int)blockIdx.x - c.whole;
-  if (b < 0) at = (int)blockIdx.x * n1, stop = at + n1;
-  else if (c.pieces == 0) at = c.whole * n1 + b * c.planes, stop = min(at + c.planes, tiles * n1);
+  if (b < 0)
+    at = (int)blockIdx.x * n1, stop = at + n1;
+  else if (c.pieces == 0)
+    at = c.whole * n1 + b * c.planes, stop = min(at + c.planes, tiles * n1);
   else {
     const int rest = tiles - c.whole, tile = c.whole + b % rest;
     at = tile * n1 + b / rest * c.planes, stop = min(at + c.planes, (tile + 1) * n1);
@@ -71,7 +88,8 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
           float *to = raw + (stage * P + half) * S::CELLS + t * V;
 #pragma unroll
           for (int q = 0; q < S::LOADS; q++)
-            if ((t + q * FUSED_THREADS) * V < S::CELLS) rb_copy_async<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
+            if ((t + q * FUSED_THREADS) * V < S::CELLS)
+              rb_copy_async<V>(to + q * FUSED_THREADS * V, f + max(from[q], 0), from[q] >= 0);
           f += plane;
         }
       rb_copy_async_commit();
@@ -83,13 +101,16 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
     int stage = 0, turn = 0;
     for (int z = low; z < end + R + P; z += P, turn ^= 1) {
       rb_copy_async_wait<STAGES - 2>();
-      __syncthreads(); /* the planes z are there, and so are the filtered ones before them; the other buffers are read no more */
+      __syncthreads(); /* the planes z are there, and so are the filtered ones before them; the other buffers are read
+                          no more */
       load(z + (STAGES - 1) * P, stage == 0 ? STAGES - 1 : stage - 1);
       if (z < high) {
 #pragma unroll
         for (int first = 0; first < S::TASKS; first += FUSED_THREADS) {
-          const int task = first + t, half = task / (S::FILTERED / DEEP), rest = task % (S::FILTERED / DEEP), row = rest / S::WIDTH * DEEP, column = rest % S::WIDTH;
-          if (task >= S::TASKS || z + half >= high) break; /* beyond the last plane nothing was loaded, and nothing uses it */
+          const int task = first + t, half = task / (S::FILTERED / DEEP), rest = task % (S::FILTERED / DEEP),
+                    row = rest / S::WIDTH * DEEP, column = rest % S::WIDTH;
+          if (task >= S::TASKS || z + half >= high)
+            break; /* beyond the last plane nothing was loaded, and nothing uses it */
           const float *s = raw + (stage * P + half) * S::CELLS + row * S::WIDTH + column;
           float *to = columns + (turn * P + half) * S::FILTERED + row * S::WIDTH + column;
           float v[DEEP + 2 * R], sum[DEEP];
@@ -110,7 +131,8 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
           const float *s = columns + ((turn ^ 1) * P + half) * S::FILTERED + mine;
           float a[4 + 2 * S::SIDE];
 #pragma unroll
-          for (int q = 0; q < 4 + 2 * S::SIDE; q += 4) *reinterpret_cast<float4 *>(a + q) = *reinterpret_cast<const float4 *>(s + q);
+          for (int q = 0; q < 4 + 2 * S::SIDE; q += 4)
+            *reinterpret_cast<float4 *>(a + q) = *reinterpret_cast<const float4 *>(s + q);
           filter<R, 4, S::SIDE>(w, a, v);
         }
 #pragma unroll
@@ -119,7 +141,8 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
           for (int j = 0; j <= 2 * R; j++) acc[q][j] = fmaf(w.k[j < R ? R - j : j - R], v[q], acc[q][j + 1]);
         if (to >= begin && to < end && y < n2) {
           if (V == 4) {
-            if (x < n3) __stcs(reinterpret_cast<float4 *>(g), make_float4(acc[0][0], acc[1][0], acc[2][0], acc[3][0]));
+            if (x < n3)
+              __stcs(reinterpret_cast<float4 *>(g), make_float4(acc[0][0], acc[1][0], acc[2][0], acc[3][0]));
           } else {
 #pragma unroll
             for (int q = 0; q < 4; q++)
@@ -132,8 +155,8 @@ static __global__ void __launch_bounds__(FUSED_THREADS, 1) fused_kernel(int n1, 
   }
 }
 
-/* Fewest planes for the slowest of `slots` multiprocessors; a run filters 2 R planes more than it puts out, twice so where it crosses
- * into the next tile. */
+/* Fewest planes for the slowest of `slots` multiprocessors; a run filters 2 R planes more than it puts out, twice so
+ * where it crosses into the next tile. */
 static cut best_cut(int tiles, int n1, int radius, int slots) {
   const int alone = tiles / slots * slots, rest = tiles - alone;
   const int64_t before = (int64_t)(alone / slots) * (n1 + 2 * radius), all = (int64_t)rest * n1;
@@ -141,14 +164,16 @@ static cut best_cut(int tiles, int n1, int radius, int slots) {
   int64_t least = 0;
   best.planes = (int)((all + slots - 1) / slots), best.blocks = alone + (rest ? slots : 0);
   for (int b = 0; b < slots && rest; b++) {
-    const int64_t first = (int64_t)b * best.planes, last = (first + best.planes < all ? first + best.planes : all) - 1;
+    const int64_t first = (int64_t)b * best.planes,
+                  last = (first + best.planes < all ? first + best.planes : all) - 1;
     const int64_t cost = first > last ? 0 : last - first + 1 + (last / n1 - first / n1 + 1) * 2 * radius;
     if (cost > least) least = cost;
   }
   least += before;
   for (int pieces = 1; pieces <= n1 && pieces <= 64; pieces++)
     for (int some = 0; some < 2; some++) { /* all tiles in pieces, or the rest */
-      const int whole = some ? alone : 0, planes = (n1 + pieces - 1) / pieces, used = (n1 + planes - 1) / planes, blocks = (tiles - whole) * used;
+      const int whole = some ? alone : 0, planes = (n1 + pieces - 1) / pieces, used = (n1 + planes - 1) / planes,
+                blocks = (tiles - whole) * used;
       const int64_t cost = (whole ? before : 0) + (int64_t)((blocks + slots - 1) / slots) * (planes + 2 * radius);
       if (cost < least) least = cost, best = (cut){whole, planes, used, whole + blocks};
     }
@@ -158,13 +183,17 @@ static cut best_cut(int tiles, int n1, int radius, int slots) {
 /* ---- dispatch ----------------------------------------------------------------------------------------- */
 
 template <int R, int V, int P, int STAGES>
-static rb_status fused_by(const rb_smooth_plan *p, int processors, const rb_smooth_kernel *k, const void *in, void *out) {
+static rb_status fused_by(const rb_smooth_plan *p, int processors, const rb_smooth_kernel *k, const void *in,
+                          void *out) {
   rb_status st = RB_OK;
   const int n1 = (int)p->desc.grid.n[0], n2 = (int)p->desc.grid.n[1], n3 = (int)p->desc.grid.n[2];
-  const int tiles = (int)(rb_blocks(n3, TILE3) * rb_blocks(n2, TILE2)) * p->desc.components, bytes = shape<R, V, P, STAGES>::BYTES;
+  const int tiles = (int)(rb_blocks(n3, TILE3) * rb_blocks(n2, TILE2)) * p->desc.components,
+            bytes = shape<R, V, P, STAGES>::BYTES;
   const cut c = best_cut(tiles, n1, R, processors);
-  RB_CUDA_TRY(cudaFuncSetAttribute(fused_kernel<R, V, P, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  RB_LAUNCH((fused_kernel<R, V, P, STAGES>), c.blocks, FUSED_THREADS, bytes, n1, n2, n3, tiles, c, weights_of(k), (const float *)in, (float *)out);
+  RB_CUDA_TRY(
+      cudaFuncSetAttribute(fused_kernel<R, V, P, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  RB_LAUNCH((fused_kernel<R, V, P, STAGES>), c.blocks, FUSED_THREADS, bytes, n1, n2, n3, tiles, c, weights_of(k),
+            (const float *)in, (float *)out);
 done:
   return st;
 }
@@ -178,20 +207,30 @@ static rb_status fused(const rb_smooth_plan *p, const rb_smooth_kernel *k, const
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (shape<R, 4, MANY, 2>::BYTES <= shared) return quads ? fused_by<R, 4, MANY, 2>(p, processors, k, in, out) : fused_by<R, 1, MANY, 2>(p, processors, k, in, out);
-  if (shape<R, 4, 2, 3>::BYTES <= shared) return quads ? fused_by<R, 4, 2, 3>(p, processors, k, in, out) : fused_by<R, 1, 2, 3>(p, processors, k, in, out);
-  return quads ? fused_by<R, 4, 1, FEW>(p, processors, k, in, out) : fused_by<R, 1, 1, FEW>(p, processors, k, in, out);
+  if (shape<R, 4, MANY, 2>::BYTES <= shared)
+    return quads ? fused_by<R, 4, MANY, 2>(p, processors, k, in, out)
+                 : fused_by<R, 1, MANY, 2>(p, processors, k, in, out);
+  if (shape<R, 4, 2, 3>::BYTES <= shared)
+    return quads ? fused_by<R, 4, 2, 3>(p, processors, k, in, out) : fused_by<R, 1, 2, 3>(p, processors, k, in, out);
+  return quads ? fused_by<R, 4, 1, FEW>(p, processors, k, in, out)
+               : fused_by<R, 1, 1, FEW>(p, processors, k, in, out);
 done:
   return st;
 }
 static rb_status run(rb_smooth_plan *p, const rb_smooth_kernel *k, const void *in, void *out) {
   switch (compiled_radius(k->radius, FUSED_MOST)) {
-    case 3: return fused<3>(p, k, in, out);
-    case 6: return fused<6>(p, k, in, out);
-    case 7: return fused<7>(p, k, in, out);
-    case 9: return fused<9>(p, k, in, out);
-    default: return RB_FAIL(RB_EUNSUPPORTED, "smooth: radius %d fused; up to %d work", k->radius, FUSED_MOST);
+    case 3:
+      return fused<3>(p, k, in, out);
+    case 6:
+      return fused<6>(p, k, in, out);
+    case 7:
+      return fused<7>(p, k, in, out);
+    case 9:
+      return fused<9>(p, k, in, out);
+    default:
+      return RB_FAIL(RB_EUNSUPPORTED, "smooth: radius %d fused; up to %d work", k->radius, FUSED_MOST);
   }
 }
 
-extern "C" const rb_smooth_ops rb_smooth_march = {smooth_supports, smooth_wide_plan, smooth_march_pass, run, smooth_wide_destroy, FUSED_MOST, 0};
+extern "C" const rb_smooth_ops rb_smooth_march = {
+    smooth_supports, smooth_wide_plan, smooth_march_pass, run, smooth_wide_destroy, FUSED_MOST, 0};

@@ -14,9 +14,11 @@ static __global__ void __launch_bounds__(256) naive_kernel(view v, weights w, co
 static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
   rb_status st = RB_OK;
   const view v = view_of(&p->desc, axis);
-  RB_LAUNCH(naive_kernel, rb_blocks(v.lines * v.length * v.inner, 256), 256, 0, v, weights_of(k), (const float *)in, (float *)out);
+  RB_LAUNCH(naive_kernel, rb_blocks(v.lines * v.length * v.inner, 256), 256, 0, v, weights_of(k), (const float *)in,
+            (float *)out);
 done:
   return st;
 }
 
-extern "C" const rb_smooth_ops rb_smooth_cuda_naive = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0, WEIGHTS_RADIUS};
+extern "C" const rb_smooth_ops rb_smooth_cuda_naive = {smooth_supports, smooth_plan, pass,          NULL,
+                                                       smooth_destroy,  0,           WEIGHTS_RADIUS};

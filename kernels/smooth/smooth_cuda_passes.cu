@@ -1,8 +1,9 @@
-/* Ours, one axis at a time. Along x1 and x2 a thread marches down a column and keeps the sums that are not complete yet in registers:
- * every value is loaded once and added to all of them, acc[j] = acc[j + 1] + k(j) f, where the shift costs nothing. Along x3 a thread
- * works out neighbouring outputs of a row.
+/* Ours, one axis at a time. Along x1 and x2 a thread marches down a column and keeps the sums that are not complete
+ * yet in registers: every value is loaded once and added to all of them, acc[j] = acc[j + 1] + k(j) f, where the
+ * shift costs nothing. Along x3 a thread works out neighbouring outputs of a row.
  *
- * V: values a thread takes side by side; 4 where rows begin on 16 bytes, else 1. Radii are compiled in (compiled_radius). */
+ * V: values a thread takes side by side; 4 where rows begin on 16 bytes, else 1. Radii are compiled in
+ * (compiled_radius). */
 #include "kernels/smooth/smooth_cuda_march.cuh"
 
 enum { THREADS = 128, SEGMENT = 128, ROW_WARPS = THREADS / 32 };
@@ -17,15 +18,19 @@ static __device__ __forceinline__ void load(const float *__restrict__ from, bool
 }
 template <int V>
 static __device__ __forceinline__ void store(float *to, const float (&from)[V]) {
-  if (V == 4) __stcs(reinterpret_cast<float4 *>(to), make_float4(from[0], from[1 % V], from[2 % V], from[3 % V]));
-  else __stcs(to, from[0]);
+  if (V == 4)
+    __stcs(reinterpret_cast<float4 *>(to), make_float4(from[0], from[1 % V], from[2 % V], from[3 % V]));
+  else
+    __stcs(to, from[0]);
 }
 
 /* ---- along x1 or x2 ------------------------------------------------------------------------------------ */
 
-/* Columns are counted through all lines, so that no thread idles; the pieces of a column run together, as they share its borders. */
+/* Columns are counted through all lines, so that no thread idles; the pieces of a column run together, as they share
+ * its borders. */
 template <int R, int V>
-static __global__ void __launch_bounds__(THREADS) column_kernel(view v, weights w, int piece, int pieces, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(THREADS)
+    column_kernel(view v, weights w, int piece, int pieces, const float *__restrict__ in, float *__restrict__ out) {
   enum { AHEAD = V == 4 ? 2 : 4 };
   const unsigned across = (unsigned)(v.inner / V), column = blockIdx.x / (unsigned)pieces * THREADS + threadIdx.x;
   if (column >= across * (unsigned)v.lines) return;
@@ -35,7 +40,8 @@ static __global__ void __launch_bounds__(THREADS) column_kernel(view v, weights 
   for (int at = begin - R; at < end + R; at += AHEAD) {
     float f[AHEAD][V];
 #pragma unroll
-    for (int q = 0; q < AHEAD; q++) load<V>(in + first + (at + q) * v.inner, at + q >= 0 && at + q < v.length && at + q < end + R, f[q]);
+    for (int q = 0; q < AHEAD; q++)
+      load<V>(in + first + (at + q) * v.inner, at + q >= 0 && at + q < v.length && at + q < end + R, f[q]);
 #pragma unroll
     for (int q = 0; q < AHEAD; q++) {
       float done[V];
@@ -66,7 +72,8 @@ static __device__ __forceinline__ void four(const weights &w, const float *f, fl
 
 /* Rows of whole quads: a thread a quad, its neighbours from the L1 cache. */
 template <int R>
-static __global__ void __launch_bounds__(THREADS) quad_kernel(int64_t quads, int across, weights w, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(THREADS)
+    quad_kernel(int64_t quads, int across, weights w, const float *__restrict__ in, float *__restrict__ out) {
   enum { REACH = (R + 3) / 4, SIDE = 4 * REACH };
   const int64_t quad = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (quad >= quads) return;
@@ -74,7 +81,7 @@ static __global__ void __launch_bounds__(THREADS) quad_kernel(int64_t quads, int
   float f[4 + 2 * SIDE], sum[4];
 #pragma unroll
   for (int q = -REACH; q <= REACH; q++) {
-    float (&part)[4] = *reinterpret_cast<float (*)[4]>(f + SIDE + 4 * q);
+    float(&part)[4] = *reinterpret_cast<float(*)[4]>(f + SIDE + 4 * q);
     load<4>(in + 4 * (quad + q), x + q >= 0 && x + q < across, part);
   }
   four<R, SIDE>(w, f, sum);
@@ -83,7 +90,8 @@ static __global__ void __launch_bounds__(THREADS) quad_kernel(int64_t quads, int
 
 /* Any rows: a warp a piece of a row, four outputs a thread from shared memory. */
 template <int R>
-static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int length, int segments, weights w, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int length, int segments, weights w,
+                                                             const float *__restrict__ in, float *__restrict__ out) {
   enum { SIDE = (R + 3) / 4 * 4 };
   __shared__ __align__(16) float buffer[ROW_WARPS][SEGMENT + 2 * SIDE];
   float *s = buffer[threadIdx.x / 32];
@@ -99,7 +107,8 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int l
   __syncwarp();
   float f[4 + 2 * SIDE], sum[4];
 #pragma unroll
-  for (int q = 0; q < 4 + 2 * SIDE; q += 4) *reinterpret_cast<float4 *>(f + q) = *reinterpret_cast<const float4 *>(s + 4 * lane + q);
+  for (int q = 0; q < 4 + 2 * SIDE; q += 4)
+    *reinterpret_cast<float4 *>(f + q) = *reinterpret_cast<const float4 *>(s + 4 * lane + q);
   four<R, SIDE>(w, f, sum);
   __syncwarp();
   *reinterpret_cast<float4 *>(s + 4 * lane) = make_float4(sum[0], sum[1], sum[2], sum[3]);
@@ -114,12 +123,19 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int l
 template <int R, int V>
 static rb_status columns(const view &v, int axis, const weights &w, const float *in, float *out) {
   rb_status st = RB_OK;
-  /* longest piece: few columns need short ones, rows that lie a row apart shorter ones than planes: measured on an H200 at 2, 26 and
-   * 37 M voxels */
+  /* longest piece: few columns need short ones, rows that lie a row apart shorter ones than planes: measured on an
+   * H200 at 2, 26 and 37 M voxels */
   const int64_t count = v.lines * v.inner;
-  const int most = V == 4 ? (count < 250000 ? 24 : axis == 1 ? 62 : 80) : (count < 100000 ? 48 : axis == 1 ? 24 : 160);
-  const int piece = (v.length + (v.length + most - 1) / most - 1) / ((v.length + most - 1) / most), pieces = (v.length + piece - 1) / piece;
-  RB_LAUNCH((column_kernel<R, V>), rb_blocks(v.lines * v.inner / V, THREADS) * (unsigned)pieces, THREADS, 0, v, w, piece, pieces, in, out);
+  const int most = V == 4 ? (count < 250000 ? 24
+                             : axis == 1    ? 62
+                                            : 80)
+                          : (count < 100000 ? 48
+                             : axis == 1    ? 24
+                                            : 160);
+  const int piece = (v.length + (v.length + most - 1) / most - 1) / ((v.length + most - 1) / most),
+            pieces = (v.length + piece - 1) / piece;
+  RB_LAUNCH((column_kernel<R, V>), rb_blocks(v.lines * v.inner / V, THREADS) * (unsigned)pieces, THREADS, 0, v, w,
+            piece, pieces, in, out);
 done:
   return st;
 }
@@ -128,23 +144,32 @@ static rb_status along(const rb_smooth_plan *p, const rb_smooth_kernel *k, int a
   rb_status st = RB_OK;
   const view v = view_of(&p->desc, axis);
   const bool quads = p->desc.grid.n[2] % 4 == 0 && ((uintptr_t)in | (uintptr_t)out) % 16 == 0;
-  if (axis < 2) return quads ? columns<R, 4>(v, axis, weights_of(k), in, out) : columns<R, 1>(v, axis, weights_of(k), in, out);
+  if (axis < 2)
+    return quads ? columns<R, 4>(v, axis, weights_of(k), in, out) : columns<R, 1>(v, axis, weights_of(k), in, out);
   if (quads)
-    RB_LAUNCH(quad_kernel<R>, rb_blocks(v.lines * v.length / 4, THREADS), THREADS, 0, v.lines * v.length / 4, v.length / 4, weights_of(k), in, out);
+    RB_LAUNCH(quad_kernel<R>, rb_blocks(v.lines * v.length / 4, THREADS), THREADS, 0, v.lines * v.length / 4,
+              v.length / 4, weights_of(k), in, out);
   else {
     const int segments = (v.length + SEGMENT - 1) / SEGMENT;
-    RB_LAUNCH(row_kernel<R>, rb_blocks(v.lines * segments, ROW_WARPS), THREADS, 0, v.lines, v.length, segments, weights_of(k), in, out);
+    RB_LAUNCH(row_kernel<R>, rb_blocks(v.lines * segments, ROW_WARPS), THREADS, 0, v.lines, v.length, segments,
+              weights_of(k), in, out);
   }
 done:
   return st;
 }
 rb_status smooth_march_pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
   switch (compiled_radius(k->radius, PASSES_MOST)) {
-    case 3: return along<3>(p, k, axis, (const float *)in, (float *)out);
-    case 6: return along<6>(p, k, axis, (const float *)in, (float *)out);
-    case 7: return along<7>(p, k, axis, (const float *)in, (float *)out);
-    case 9: return along<9>(p, k, axis, (const float *)in, (float *)out);
-    case PASSES_MOST: return along<PASSES_MOST>(p, k, axis, (const float *)in, (float *)out);
-    default: return smooth_wide_pass(p, k, axis, in, out);
+    case 3:
+      return along<3>(p, k, axis, (const float *)in, (float *)out);
+    case 6:
+      return along<6>(p, k, axis, (const float *)in, (float *)out);
+    case 7:
+      return along<7>(p, k, axis, (const float *)in, (float *)out);
+    case 9:
+      return along<9>(p, k, axis, (const float *)in, (float *)out);
+    case PASSES_MOST:
+      return along<PASSES_MOST>(p, k, axis, (const float *)in, (float *)out);
+    default:
+      return smooth_wide_pass(p, k, axis, in, out);
   }
 }

@@ -1,10 +1,12 @@
-/* A2 (demons2020): a block loads one line of the filtered axis into shared memory, zeros at both ends, and filters it there.
- * Along x2 and x1 neighbouring threads load values a row or a plane apart: nothing coalesces, as the paper shows. */
+/* A2 (demons2020): a block loads one line of the filtered axis into shared memory, zeros at both ends, and filters it
+ * there. Along x2 and x1 neighbouring threads load values a row or a plane apart: nothing coalesces, as the paper
+ * shows. */
 #include "kernels/smooth/smooth_cuda.cuh"
 
 enum { THREADS = 256 };
 
-static __global__ void __launch_bounds__(THREADS) line_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(THREADS)
+    line_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
   RB_DYNAMIC_SHARED(float, s, 4);
   const int64_t line = (int64_t)blockIdx.x, first = line / v.inner * v.length * v.inner + line % v.inner;
   const int r = w.radius;
@@ -24,10 +26,14 @@ rb_status smooth_lines(const rb_smooth_plan *p, const rb_smooth_kernel *k, int a
   rb_status st = RB_OK;
   const view v = view_of(&p->desc, axis);
   const size_t shared = (size_t)(v.length + 2 * k->radius) * sizeof(float); /* below 48 KB by smooth_supports */
-  RB_LAUNCH(line_kernel, (unsigned)(v.lines * v.inner), THREADS, shared, v, weights_of(k), (const float *)in, (float *)out);
+  RB_LAUNCH(line_kernel, (unsigned)(v.lines * v.inner), THREADS, shared, v, weights_of(k), (const float *)in,
+            (float *)out);
 done:
   return st;
 }
-static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) { return smooth_lines(p, k, axis, in, out); }
+static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, const void *in, void *out) {
+  return smooth_lines(p, k, axis, in, out);
+}
 
-extern "C" const rb_smooth_ops rb_smooth_shared = {smooth_supports, smooth_plan, pass, NULL, smooth_destroy, 0, WEIGHTS_RADIUS};
+extern "C" const rb_smooth_ops rb_smooth_shared = {smooth_supports, smooth_plan, pass,          NULL,
+                                                   smooth_destroy,  0,           WEIGHTS_RADIUS};

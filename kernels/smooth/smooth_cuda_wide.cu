@@ -1,24 +1,37 @@
-/* Ours for wide kernels, one axis at a time: a block takes 32 lines side by side and 128 outputs of each, and lets the values that these
- * need pass through shared memory, 32 of every line at a time. A lane has a line and a warp 16 of its outputs: one value read serves 16
- * products, whose weights, the same for all lanes, wait in registers. */
+/* Ours for wide kernels, one axis at a time: a block takes 32 lines side by side and 128 outputs of each, and lets
+ * the values that these need pass through shared memory, 32 of every line at a time. A lane has a line and a warp 16
+ * of its outputs: one value read serves 16 products, whose weights, the same for all lanes, wait in registers. */
 #include "kernels/smooth/smooth_cuda_march.cuh"
 
-enum { LINES = 32, WARPS = 8, OUTPUTS = 16, PIECE = WARPS * OUTPUTS, CHUNK = 32, SHARE = CHUNK / WARPS, MARGIN = CHUNK + OUTPUTS };
+enum {
+  LINES = 32,
+  WARPS = 8,
+  OUTPUTS = 16,
+  PIECE = WARPS * OUTPUTS,
+  CHUNK = 32,
+  SHARE = CHUNK / WARPS,
+  MARGIN = CHUNK + OUTPUTS
+};
 
-/* ROWS: lines lie along x3, each in a piece of memory; otherwise neighbouring lines are neighbours in memory. taps[d]: the weight at
- * distance d, 0 beyond the kernel's own radius (`radius` may be cut to length - 1); to be read for |d| < length + MARGIN. */
+/* ROWS: lines lie along x3, each in a piece of memory; otherwise neighbouring lines are neighbours in memory.
+ * taps[d]: the weight at distance d, 0 beyond the kernel's own radius (`radius` may be cut to length - 1); to be read
+ * for |d| < length + MARGIN. */
 template <bool ROWS>
-static __global__ void __launch_bounds__(LINES *WARPS) wide_kernel(view v, int pieces, int radius, const float *__restrict__ taps, const float *__restrict__ in, float *__restrict__ out) {
+static __global__ void __launch_bounds__(LINES *WARPS)
+    wide_kernel(view v, int pieces, int radius, const float *__restrict__ taps, const float *__restrict__ in,
+                float *__restrict__ out) {
   __shared__ float s[ROWS ? PIECE : CHUNK][LINES + 1];
   const int lane = threadIdx.x, warp = threadIdx.y;
-  const int64_t across = ROWS ? v.lines : v.inner, groups = (across + LINES - 1) / LINES, block = (int64_t)blockIdx.x / pieces;
+  const int64_t across = ROWS ? v.lines : v.inner, groups = (across + LINES - 1) / LINES,
+                block = (int64_t)blockIdx.x / pieces;
   const int64_t line = block % groups * LINES, base = ROWS ? 0 : block / groups * v.length * v.inner;
   const int begin = (int)((int64_t)blockIdx.x % pieces) * PIECE, from = begin + warp * OUTPUTS;
   const int low = max(begin - radius, 0), high = min(begin + PIECE + radius, v.length);
   const bool inside = line + lane < across;
   float acc[OUTPUTS] = {}, next[SHARE];
 
-  auto load = [&](int at) { /* a lane's value of a column, or of a row that its warp reads along */
+  /* a lane's value of a column, or of a row that its warp reads along */
+  auto load = [&](int at) {
 #pragma unroll
     for (int q = 0; q < SHARE; q++) {
       if (ROWS) {
@@ -60,7 +73,8 @@ static __global__ void __launch_bounds__(LINES *WARPS) wide_kernel(view v, int p
   for (int q = 0; q < OUTPUTS; q++) s[warp * OUTPUTS + q][lane] = acc[q];
   __syncthreads();
   for (int row = warp; row < LINES && line + row < across; row += WARPS)
-    for (int i = lane; i < PIECE && begin + i < v.length; i += LINES) out[(line + row) * v.length + begin + i] = s[i][row];
+    for (int i = lane; i < PIECE && begin + i < v.length; i += LINES)
+      out[(line + row) * v.length + begin + i] = s[i][row];
 }
 
 /* The weights of k on the backend; more of the same sigma do, as a line that wants fewer ends before them. */
@@ -86,8 +100,12 @@ rb_status smooth_wide_pass(rb_smooth_plan *head, const rb_smooth_kernel *k, int 
   const int pieces = (v.length + PIECE - 1) / PIECE;
   const dim3 threads(LINES, WARPS);
   RB_TRY(bring(p, k));
-  if (axis == 2) RB_LAUNCH(wide_kernel<true>, rb_blocks(v.lines, LINES) * (unsigned)pieces, threads, 0, v, pieces, k->radius, p->taps + p->centre, (const float *)in, (float *)out);
-  else RB_LAUNCH(wide_kernel<false>, (unsigned)(v.lines * rb_blocks(v.inner, LINES)) * (unsigned)pieces, threads, 0, v, pieces, k->radius, p->taps + p->centre, (const float *)in, (float *)out);
+  if (axis == 2)
+    RB_LAUNCH(wide_kernel<true>, rb_blocks(v.lines, LINES) * (unsigned)pieces, threads, 0, v, pieces, k->radius,
+              p->taps + p->centre, (const float *)in, (float *)out);
+  else
+    RB_LAUNCH(wide_kernel<false>, (unsigned)(v.lines * rb_blocks(v.inner, LINES)) * (unsigned)pieces, threads, 0, v,
+              pieces, k->radius, p->taps + p->centre, (const float *)in, (float *)out);
 done:
   return st;
 }

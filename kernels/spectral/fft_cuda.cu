@@ -1,13 +1,13 @@
 #include "kernels/spectral/fft_cuda.cuh"
 
-#define RB_CUFFT_TRY(call)                                                                             \
-  do {                                                                                                 \
-    cufftResult rb_r = (call);                                                                         \
-    if (rb_r != CUFFT_SUCCESS) {                                                                       \
-      st = RB_FAIL(rb_r == CUFFT_ALLOC_FAILED ? RB_ENOMEM : RB_EDEVICE, "%s: cuFFT result %d%s", #call, \
-                   (int)rb_r, rb_r == CUFFT_ALLOC_FAILED ? " (GPU memory does not suffice)" : "");     \
-      goto done;                                                                                       \
-    }                                                                                                  \
+#define RB_CUFFT_TRY(call)                                                                                         \
+  do {                                                                                                             \
+    cufftResult rb_r = (call);                                                                                     \
+    if (rb_r != CUFFT_SUCCESS) {                                                                                   \
+      st = RB_FAIL(rb_r == CUFFT_ALLOC_FAILED ? RB_ENOMEM : RB_EDEVICE, "%s: cuFFT result %d%s", #call, (int)rb_r, \
+                   rb_r == CUFFT_ALLOC_FAILED ? " (GPU memory does not suffice)" : "");                            \
+      goto done;                                                                                                   \
+    }                                                                                                              \
   } while (0)
 
 /* One work area, as large as the greediest plan asks, serves all: they never run at the same time. */
@@ -49,7 +49,8 @@ static int aligned(const void *p) { return (uintptr_t)p % 16 == 0; }
 rb_status rb_cufft_forward(rb_cufft *t, int fields, const float *real, float2 *spectrum) {
   rb_status st = RB_OK;
   if (!aligned(real)) {
-    RB_CUDA_TRY(cudaMemcpyAsync(t->stage, real, (size_t)fields * t->field_bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
+    RB_CUDA_TRY(
+        cudaMemcpyAsync(t->stage, real, (size_t)fields * t->field_bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
     real = t->stage;
   }
   RB_CUFFT_TRY(cufftExecR2C(t->forward[fields == 3], (cufftReal *)real, (cufftComplex *)spectrum));
@@ -61,7 +62,9 @@ rb_status rb_cufft_inverse(rb_cufft *t, int fields, float2 *spectrum, float *rea
   rb_status st = RB_OK;
   float *to = aligned(real) ? real : t->stage;
   RB_CUFFT_TRY(cufftExecC2R(t->inverse[fields == 3], (cufftComplex *)spectrum, (cufftReal *)to));
-  if (to != real) RB_CUDA_TRY(cudaMemcpyAsync(real, to, (size_t)fields * t->field_bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
+  if (to != real)
+    RB_CUDA_TRY(
+        cudaMemcpyAsync(real, to, (size_t)fields * t->field_bytes, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
 done:
   return st;
 }

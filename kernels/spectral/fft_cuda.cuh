@@ -10,8 +10,8 @@ typedef struct {
   cufftHandle forward[2], inverse[2]; /* [0] one field, [1] three fields */
   int made;
   const rb_backend *backend;
-  void *work;        /* shared by the plans */
-  float *stage;      /* real fields that start off cuFFT's alignment, when the grid allows such */
+  void *work;   /* shared by the plans */
+  float *stage; /* real fields that start off cuFFT's alignment, when the grid allows such */
   size_t field_bytes;
 } rb_cufft;
 

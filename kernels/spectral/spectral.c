@@ -41,7 +41,8 @@ static const rb_spectral_ops *ops_of(const rb_spectral_plan *p) { return p->vari
 
 static rb_status check_components(const rb_spectral_plan *plan, const rb_spectral_op *op) {
   if ((op->kind == RB_OP_LERAY || op->kind == RB_OP_H1DIV) && plan->desc.components != 3)
-    return RB_FAIL(RB_EINVAL, "spectral: the %s needs 3 components", op->kind == RB_OP_LERAY ? "Leray projection" : "H1-div form");
+    return RB_FAIL(RB_EINVAL, "spectral: the %s needs 3 components",
+                   op->kind == RB_OP_LERAY ? "Leray projection" : "H1-div form");
   return RB_OK;
 }
 
@@ -56,7 +57,8 @@ done:
 }
 
 /* Half a transform pair a component: counted as 1/2. */
-rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f,
+                              const rb_spectral_op *oc, const void *c, void *out) {
   rb_status st = RB_OK;
   RB_TRY(check_components(plan, of));
   if (c) RB_TRY(check_components(plan, oc));
@@ -110,9 +112,11 @@ double rb_spectral_symbol_max(const rb_spectral_op *op, rb_grid g) {
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t l = 0; l <= g.n[2] / 2; l++) {
-        double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]), (double)rb_wavenumber(l, g.n[2])};
+        double k[3] = {(double)rb_wavenumber(i, g.n[0]), (double)rb_wavenumber(j, g.n[1]),
+                       (double)rb_wavenumber(l, g.n[2])};
         rb_symbol_f64 s = rb_symbol_at_f64(op, h, k);
-        double along = s.p + s.q * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2]); /* eigenvalues: across k, and along it */
+        double along =
+            s.p + s.q * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2]); /* eigenvalues: across k, and along it */
         best = fmax(best, fmax(fabs(s.p), fabs(along)));
       }
   return best;

@@ -6,15 +6,15 @@
  * RB_OP_HELMHOLTZ  S = scale (alpha |k|^2 + gamma)^power, power any integer; where the base is 0 (the null space)
  *                  S = null. Laplacian powers: alpha 1, gamma 0; inverses: power < 0.
  * RB_OP_GAUSSIAN   S = scale exp(-1/2 sum_a (sigma_a h_a k_a)^2), sigma in grid cells.
- * RB_OP_LERAY      three components: S b = scale (b - theta k (k.b) / |k|^2), theta = 1 / (1 + beta_v / (beta_w (|k|^2 + 1)));
- *                  beta_v = 0 is the Leray projection. k = 0 passes. (brunn2020's H1-div regularisation.)
- * RB_OP_H1DIV      three components: S b = scale (beta_v |k|^2 b + beta_w (|k|^2 + 1) k (k.b)), the quadratic form of the
- *                  H1 seminorm with a penalty on the divergence and its gradient.
+ * RB_OP_LERAY      three components: S b = scale (b - theta k (k.b) / |k|^2), theta = 1 / (1 + beta_v / (beta_w
+ * (|k|^2 + 1))); beta_v = 0 is the Leray projection. k = 0 passes. (brunn2020's H1-div regularisation.) RB_OP_H1DIV
+ * three components: S b = scale (beta_v |k|^2 b + beta_w (|k|^2 + 1) k (k.b)), the quadratic form of the H1 seminorm
+ * with a penalty on the divergence and its gradient.
  *
  * Coefficients: a field may also be held as c [components][2 n1 n2 (n3/2+1)], pairs of reals,
  *   c_k = w_k (F f)_k / sqrt(N),   w = 1 on the planes k3 = 0 and (n3 even) k3 = n3/2, sqrt(2) between them,
- * an orthonormal basis: sum_k c_k d_k = sum_x f g. An optimiser whose vectors are coefficients applies every S without
- * a transform, and its inner products and norms are those of the fields. */
+ * an orthonormal basis: sum_k c_k d_k = sum_x f g. An optimiser whose vectors are coefficients applies every S
+ * without a transform, and its inner products and norms are those of the fields. */
 #ifndef RB_SPECTRAL_H
 #define RB_SPECTRAL_H
 
@@ -51,7 +51,8 @@ typedef struct {
   rb_status (*supports)(const rb_spectral_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_spectral_desc *desc, rb_spectral_plan **out);
   rb_status (*apply)(rb_spectral_plan *plan, const rb_spectral_op *op, const void *in, void *out);
-  rb_status (*analyse)(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out);
+  rb_status (*analyse)(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc,
+                       const void *c, void *out);
   rb_status (*synthesise)(rb_spectral_plan *plan, const void *c, void *f);
   rb_status (*scale)(rb_spectral_plan *plan, const rb_spectral_op *op, const void *c, void *out);
   void (*destroy)(rb_spectral_plan *plan);
@@ -61,7 +62,8 @@ rb_status rb_spectral_create(const rb_variant *variant, const rb_spectral_desc *
 /* in == out is allowed. RB_EINVAL for a Leray projection of anything but three components. */
 rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, const void *in, void *out);
 /* out = S_f U f + S_c c in coefficients, U the orthonormal transform; c may be NULL, out may be c. */
-rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out);
+rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f,
+                              const rb_spectral_op *oc, const void *c, void *out);
 /* f = U^-1 c. */
 rb_status rb_spectral_synthesise(rb_spectral_plan *plan, const void *c, void *f);
 /* out = S c without a transform; out may be c. */

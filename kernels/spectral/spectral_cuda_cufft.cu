@@ -27,7 +27,8 @@ static rb_status plan(const rb_backend *backend, const rb_spectral_desc *d, rb_s
   cufft_plan *p = (cufft_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, (size_t)rb_cufft_coefficients(d->grid) * (size_t)d->components * sizeof(float2), (void **)&p->spectrum));
+  RB_TRY(rb_alloc(backend, (size_t)rb_cufft_coefficients(d->grid) * (size_t)d->components * sizeof(float2),
+                  (void **)&p->spectrum));
   RB_TRY(rb_cufft_create(&p->fft, d->grid, d->components == 3));
   *out = &p->head;
   return RB_OK;
@@ -45,7 +46,11 @@ typedef struct {
 
 static layout layout_of(const rb_spectral_desc *d) {
   rb_grid g = d->grid;
-  layout l = {rb_cufft_coefficients(g), (int)g.n[0], (int)g.n[1], (int)g.n[2], d->components,
+  layout l = {rb_cufft_coefficients(g),
+              (int)g.n[0],
+              (int)g.n[1],
+              (int)g.n[2],
+              d->components,
               make_float3((float)rb_grid_spacing(g, 0), (float)rb_grid_spacing(g, 1), (float)rb_grid_spacing(g, 2))};
   return l;
 }
@@ -57,7 +62,8 @@ static __device__ __forceinline__ float weight_of(const layout &l, int64_t p) {
 
 /* (S u)_c at coefficient p: p u_c + q k_c (k.u). */
 template <int C>
-static __device__ __forceinline__ void times_symbol(const rb_spectral_op &op, const layout &l, const float k[3], float2 u[C]) {
+static __device__ __forceinline__ void times_symbol(const rb_spectral_op &op, const layout &l, const float k[3],
+                                                    float2 u[C]) {
   float h[3] = {l.h.x, l.h.y, l.h.z};
   rb_symbol_f32 s = rb_symbol_at_f32(&op, h, k);
   float re = 0, im = 0;
@@ -70,8 +76,9 @@ static __device__ __forceinline__ void times_symbol(const rb_spectral_op &op, co
 
 /* out = ws S_u u + S_c c. u, c may be NULL; ws: scale, times the weight (power 1) or its inverse (power -1). */
 template <int C>
-static __global__ void __launch_bounds__(256) pass(layout l, rb_spectral_op op_u, const float2 *u, float scale, int weight_power,
-                                                  rb_spectral_op op_c, const float2 *c, float2 *out) {
+static __global__ void __launch_bounds__(256)
+    pass(layout l, rb_spectral_op op_u, const float2 *u, float scale, int weight_power, rb_spectral_op op_c,
+         const float2 *c, float2 *out) {
   int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (p >= l.count) return;
   float k[3];
@@ -97,8 +104,8 @@ static __global__ void __launch_bounds__(256) pass(layout l, rb_spectral_op op_u
   for (int i = 0; i < C; i++) out[i * l.count + p] = sum[i];
 }
 
-static rb_status launch_pass(const rb_spectral_desc *d, rb_spectral_op op_u, const float2 *u, double scale, int weight_power,
-                             rb_spectral_op op_c, const float2 *c, float2 *out) {
+static rb_status launch_pass(const rb_spectral_desc *d, rb_spectral_op op_u, const float2 *u, double scale,
+                             int weight_power, rb_spectral_op op_c, const float2 *c, float2 *out) {
   rb_status st = RB_OK;
   layout l = layout_of(d);
   if (d->components == 3)
@@ -113,18 +120,20 @@ static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const v
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
   RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)in, p->spectrum));
-  RB_TRY(launch_pass(&head->desc, *op, p->spectrum, 1.0 / (double)rb_grid_points(head->desc.grid), 0, *op, NULL, p->spectrum));
+  RB_TRY(launch_pass(&head->desc, *op, p->spectrum, 1.0 / (double)rb_grid_points(head->desc.grid), 0, *op, NULL,
+                     p->spectrum));
   RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)out));
 done:
   return st;
 }
 
-static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc, const void *c, void *out) {
+static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc,
+                         const void *c, void *out) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
   RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)f, p->spectrum));
-  RB_TRY(launch_pass(&head->desc, *of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1, c ? *oc : *of, (const float2 *)c,
-                     (float2 *)out));
+  RB_TRY(launch_pass(&head->desc, *of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1,
+                     c ? *oc : *of, (const float2 *)c, (float2 *)out));
 done:
   return st;
 }
@@ -134,7 +143,8 @@ static rb_status synthesise(rb_spectral_plan *head, const void *c, void *f) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
   rb_spectral_op one = rb_spectral_times(1);
-  RB_TRY(launch_pass(&head->desc, one, (const float2 *)c, 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, one, NULL, p->spectrum));
+  RB_TRY(launch_pass(&head->desc, one, (const float2 *)c, 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, one,
+                     NULL, p->spectrum));
   RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)f));
 done:
   return st;

@@ -15,31 +15,33 @@
 #endif
 
 /* Integer powers by repeated products: exponents are small and the same for every coefficient. */
-#define RB_DEFINE_SYMBOL(REAL, SUFFIX, EXP)                                                                                 \
-  typedef struct {                                                                                                          \
-    REAL p, q;                                                                                                              \
-  } rb_symbol_##SUFFIX;                                                                                                     \
-  static inline RB_DEVICE rb_symbol_##SUFFIX rb_symbol_at_##SUFFIX(const rb_spectral_op *op, const REAL h[3], const REAL k[3]) { \
-    rb_symbol_##SUFFIX s = {(REAL)op->scale, 0};                                                                            \
-    REAL k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];                                                                      \
-    if (op->kind == RB_OP_LERAY) {                                                                                          \
-      if (k2 > 0) s.q = -s.p / (((REAL)1 + (REAL)op->beta_v / ((REAL)op->beta_w * (k2 + (REAL)1))) * k2);                   \
-    } else if (op->kind == RB_OP_H1DIV) {                                                                                   \
-      s.q = s.p * (REAL)op->beta_w * (k2 + (REAL)1);                                                                        \
-      s.p *= (REAL)op->beta_v * k2;                                                                                         \
-    } else if (op->kind == RB_OP_GAUSSIAN) {                                                                                \
-      REAL e = 0;                                                                                                           \
-      for (int a = 0; a < 3; a++) e += (REAL)op->sigma[a] * h[a] * k[a] * ((REAL)op->sigma[a] * h[a] * k[a]);               \
-      s.p *= EXP((REAL)-0.5 * e);                                                                                           \
-    } else {                                                                                                                \
-      REAL base = (REAL)op->alpha * k2 + (REAL)op->gamma;                                                                   \
-      if (base == (REAL)0) s.p = (REAL)op->null;                                                                            \
-      else {                                                                                                                \
-        for (int e = 0; e < op->power; e++) s.p *= base;                                                                    \
-        for (int e = 0; e > op->power; e--) s.p /= base;                                                                    \
-      }                                                                                                                     \
-    }                                                                                                                       \
-    return s;                                                                                                               \
+#define RB_DEFINE_SYMBOL(REAL, SUFFIX, EXP)                                                                   \
+  typedef struct {                                                                                            \
+    REAL p, q;                                                                                                \
+  } rb_symbol_##SUFFIX;                                                                                       \
+  static inline RB_DEVICE rb_symbol_##SUFFIX rb_symbol_at_##SUFFIX(const rb_spectral_op *op, const REAL h[3], \
+                                                                   const REAL k[3]) {                         \
+    rb_symbol_##SUFFIX s = {(REAL)op->scale, 0};                                                              \
+    REAL k2 = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];                                                        \
+    if (op->kind == RB_OP_LERAY) {                                                                            \
+      if (k2 > 0) s.q = -s.p / (((REAL)1 + (REAL)op->beta_v / ((REAL)op->beta_w * (k2 + (REAL)1))) * k2);     \
+    } else if (op->kind == RB_OP_H1DIV) {                                                                     \
+      s.q = s.p * (REAL)op->beta_w * (k2 + (REAL)1);                                                          \
+      s.p *= (REAL)op->beta_v * k2;                                                                           \
+    } else if (op->kind == RB_OP_GAUSSIAN) {                                                                  \
+      REAL e = 0;                                                                                             \
+      for (int a = 0; a < 3; a++) e += (REAL)op->sigma[a] * h[a] * k[a] * ((REAL)op->sigma[a] * h[a] * k[a]); \
+      s.p *= EXP((REAL)-0.5 * e);                                                                             \
+    } else {                                                                                                  \
+      REAL base = (REAL)op->alpha * k2 + (REAL)op->gamma;                                                     \
+      if (base == (REAL)0)                                                                                    \
+        s.p = (REAL)op->null;                                                                                 \
+      else {                                                                                                  \
+        for (int e = 0; e < op->power; e++) s.p *= base;                                                      \
+        for (int e = 0; e > op->power; e--) s.p /= base;                                                      \
+      }                                                                                                       \
+    }                                                                                                         \
+    return s;                                                                                                 \
   }
 RB_DEFINE_SYMBOL(float, f32, expf)
 RB_DEFINE_SYMBOL(double, f64, exp)

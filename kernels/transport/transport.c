@@ -20,7 +20,8 @@ rb_status rb_transport_create(const rb_variant *variant, const rb_transport_desc
   *out = NULL;
   RB_CHECK(desc->steps >= 1 && desc->steps <= 64, RB_EINVAL, "transport: %d time steps; 1 to 64 work", desc->steps);
   RB_CHECK(desc->interp->backend == variant->backend && desc->derivative->backend == variant->backend, RB_EINVAL,
-           "transport: %s with kernels %s and %s of another backend", variant->name, desc->interp->name, desc->derivative->name);
+           "transport: %s with kernels %s and %s of another backend", variant->name, desc->interp->name,
+           desc->derivative->name);
   RB_TRY(rb_variant_available(variant));
   RB_TRY(ops->supports(desc));
   RB_TRY(rb_backend_get(variant->backend, &backend));
@@ -37,10 +38,16 @@ static const rb_transport_ops *ops_of(const rb_transport_plan *p) { return p->va
 rb_status rb_transport_velocity(rb_transport_plan *p, const void *v) { return ops_of(p)->velocity(p, v); }
 rb_status rb_transport_state(rb_transport_plan *p, const void *m0) { return ops_of(p)->state(p, m0); }
 const void *rb_transport_history(const rb_transport_plan *p, int j) { return ops_of(p)->history(p, j); }
-rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b) { return ops_of(p)->adjoint(p, lambda, b); }
-rb_status rb_transport_incremental(rb_transport_plan *p, const void *vt, void *mt) { return ops_of(p)->incremental(p, vt, mt); }
+rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b) {
+  return ops_of(p)->adjoint(p, lambda, b);
+}
+rb_status rb_transport_incremental(rb_transport_plan *p, const void *vt, void *mt) {
+  return ops_of(p)->incremental(p, vt, mt);
+}
 rb_status rb_transport_advect(rb_transport_plan *p, void *f) { return ops_of(p)->advect(p, f); }
-rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, void *det) { return ops_of(p)->jacobian(p, divergence, det); }
+rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, void *det) {
+  return ops_of(p)->jacobian(p, divergence, det);
+}
 rb_status rb_transport_map(rb_transport_plan *p, void *u) { return ops_of(p)->map(p, u); }
 void rb_transport_destroy(rb_transport_plan *p) {
   if (p) ops_of(p)->destroy(p);
@@ -49,7 +56,12 @@ void rb_transport_destroy(rb_transport_plan *p) {
 /* Every step interpolates and multiplies; errors of the interpolation (its own contract's bound) and of the feet
  * (which move values by slope times their shift) add up over the steps and the three equations' factors. */
 double rb_transport_tolerance(const rb_transport_desc *d, double range, double slope) {
-  rb_interp_desc i = {.grid = d->grid, .basis = d->basis, .prefilter = d->prefilter, .boundary = RB_PERIODIC, .dtype = d->dtype, .components = 1};
+  rb_interp_desc i = {.grid = d->grid,
+                      .basis = d->basis,
+                      .prefilter = d->prefilter,
+                      .boundary = RB_PERIODIC,
+                      .dtype = d->dtype,
+                      .components = 1};
   double once = rb_interp_tolerance(d->interp, &i, range + slope);
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = d->dtype};
   return 4 * d->steps * once + 4 * rb_derivative_tolerance(&e, range);

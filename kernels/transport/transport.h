@@ -1,21 +1,20 @@
-/* transport: the semi-Lagrangian equations of brunn2020 (section 2.2) for one stationary velocity v on the periodic grid.
+/* transport: the semi-Lagrangian equations of brunn2020 (section 2.2) for one stationary velocity v on the periodic
+ * grid.
  *
  *   state        d_t m + v.grad m = 0,                     m(0) = m0              m^{j+1} = I[m^j](X)
  *   adjoint      -d_t l - div(l v) = 0,                    l(1) given             b = int l grad m dt
  *   incremental  d_t mt + v.grad mt + vt.grad m = 0,       mt(0) = 0              mt(1)
  *   jacobian     d_t J + v.grad J = J div v,               J(0) = 1               det F at t = 1
  *
- * Time: `steps` equal steps dt = 1/steps. Characteristics by Heun's method in grid units, s = +1 (state) or -1 (adjoint):
- *   X* = x - s dt v,  X = x - s dt/2 (v + I[v](X*)),  one X for all steps.
- * Adjoint and Jacobian: Heun along the characteristic with d = div v and dX = I[d](X):
- *   l <- I[l](X) (1 + dt/2 (d + dX + dt d dX)).
- * Body force b: trapezoidal rule over the steps with grad m^j. Incremental state: trapezoidal along the characteristic,
- *   mt <- I[mt](X) - dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt ).
- * v = 0 is exact: nothing is interpolated.
+ * Time: `steps` equal steps dt = 1/steps. Characteristics by Heun's method in grid units, s = +1 (state) or -1
+ * (adjoint): X* = x - s dt v,  X = x - s dt/2 (v + I[v](X*)),  one X for all steps. Adjoint and Jacobian: Heun along
+ * the characteristic with d = div v and dX = I[d](X): l <- I[l](X) (1 + dt/2 (d + dX + dt d dX)). Body force b:
+ * trapezoidal rule over the steps with grad m^j. Incremental state: trapezoidal along the characteristic, mt <-
+ * I[mt](X) - dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt ). v = 0 is exact: nothing is interpolated.
  *
- * Fields [n1][n2][n3] and [3][n1][n2][n3] on the backend, v in radians a unit time. The plan keeps the characteristics
- * and the history m^0 .. m^steps. Orders: second in time, that of the interpolation in space. The adjoint is the
- * discretised adjoint, not the adjoint of the discretisation: the two differ by the scheme's error.
+ * Fields [n1][n2][n3] and [3][n1][n2][n3] on the backend, v in radians a unit time. The plan keeps the
+ * characteristics and the history m^0 .. m^steps. Orders: second in time, that of the interpolation in space. The
+ * adjoint is the discretised adjoint, not the adjoint of the discretisation: the two differ by the scheme's error.
  * Sources: brunn2020 section 2.2; the discrete formulas as its authors' program evaluates them. */
 #ifndef RB_TRANSPORT_H
 #define RB_TRANSPORT_H
@@ -60,7 +59,8 @@ typedef struct {
 
 /* RB_EINVAL: steps outside 1 .. 64, kernels of another backend. */
 rb_status rb_transport_create(const rb_variant *variant, const rb_transport_desc *desc, rb_transport_plan **out);
-/* Set v (NULL: zero) and forget all that depended on the last one. v is read again by later calls: it stays yours, unchanged. */
+/* Set v (NULL: zero) and forget all that depended on the last one. v is read again by later calls: it stays yours,
+ * unchanged. */
 rb_status rb_transport_velocity(rb_transport_plan *p, const void *v);
 /* m0 -> history. */
 rb_status rb_transport_state(rb_transport_plan *p, const void *m0);
@@ -86,8 +86,8 @@ static inline int rb_transport_paper_derivatives(const char which, int steps) {
   return which == 'J' ? 0 : which == 'g' ? 3 * (steps + 2) : 3 * (2 * steps + 3);
 }
 
-/* Largest accepted |got - oracle| after one equation, for fields and |v| dt / h of order 1; float32 and the texture unit's
- * 8-bit weights lose what this says. range: of the field; slope: of its first derivative. */
+/* Largest accepted |got - oracle| after one equation, for fields and |v| dt / h of order 1; float32 and the texture
+ * unit's 8-bit weights lose what this says. range: of the field; slope: of its first derivative. */
 double rb_transport_tolerance(const rb_transport_desc *desc, double range, double slope);
 
 #ifdef __cplusplus

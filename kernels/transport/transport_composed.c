@@ -1,5 +1,6 @@
-/* cpu/composed and cuda/composed of transport: brunn2020's separate kernels, called through their families' front doors.
- * The divergence and its values at the characteristics' feet are worked out anew in every adjoint, as in the paper's counts. */
+/* cpu/composed and cuda/composed of transport: brunn2020's separate kernels, called through their families' front
+ * doors. The divergence and its values at the characteristics' feet are worked out anew in every adjoint, as in the
+ * paper's counts. */
 #include "kernels/transport/transport_composed.h"
 
 #include <stdlib.h>
@@ -7,7 +8,9 @@
 typedef rb_composed composed;
 
 static char *part(const composed *p, char *field, int64_t i) { return field + (size_t)i * p->field_bytes; }
-static const char *const_part(const composed *p, const void *field, int64_t i) { return (const char *)field + (size_t)i * p->field_bytes; }
+static const char *const_part(const composed *p, const void *field, int64_t i) {
+  return (const char *)field + (size_t)i * p->field_bytes;
+}
 
 static rb_status supports(const rb_transport_desc *d) {
   (void)d;
@@ -26,7 +29,12 @@ void rb_composed_close(rb_composed *p) {
 
 rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_transport_desc *d) {
   rb_status st = RB_OK;
-  rb_interp_desc i = {.grid = d->grid, .basis = d->basis, .prefilter = d->prefilter, .boundary = RB_PERIODIC, .dtype = d->dtype, .components = 1};
+  rb_interp_desc i = {.grid = d->grid,
+                      .basis = d->basis,
+                      .prefilter = d->prefilter,
+                      .boundary = RB_PERIODIC,
+                      .dtype = d->dtype,
+                      .components = 1};
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = d->dtype};
   p->head.backend = backend;
   p->n = rb_grid_points(d->grid);
@@ -119,8 +127,10 @@ rb_status rb_composed_state(rb_transport_plan *head, const void *m0) {
   if (p->v) RB_TRY(rb_composed_need_state_feet(p));
   RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, NULL, 0, p->m));
   for (int j = 0; j < head->desc.steps; j++) {
-    if (p->v) RB_TRY(rb_composed_interpolate(p, part(p, p->m, j), p->state_feet, part(p, p->m, j + 1)));
-    else RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, NULL, 0, part(p, p->m, j + 1)));
+    if (p->v)
+      RB_TRY(rb_composed_interpolate(p, part(p, p->m, j), p->state_feet, part(p, p->m, j + 1)));
+    else
+      RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, NULL, 0, part(p, p->m, j + 1)));
   }
 done:
   return st;
@@ -155,7 +165,8 @@ done:
 static rb_status add_force(composed *p, int j, double weight, const void *lambda, char *b, double keep) {
   rb_status st = RB_OK;
   RB_TRY(rb_gradient(p->derivative, part(p, p->m, j), p->gradient));
-  for (int c = 0; c < 3; c++) RB_TRY(rb_field_multiply(p->field, p->n, weight, lambda, part(p, p->gradient, c), keep, part(p, b, c)));
+  for (int c = 0; c < 3; c++)
+    RB_TRY(rb_field_multiply(p->field, p->n, weight, lambda, part(p, p->gradient, c), keep, part(p, b, c)));
 done:
   return st;
 }
@@ -180,7 +191,9 @@ done:
 /* mt <- mt - weight sum_c x_c y_c. */
 static rb_status subtract_product(composed *p, double weight, const void *x, const void *y, void *mt, double keep) {
   rb_status st = RB_OK;
-  for (int c = 0; c < 3; c++) RB_TRY(rb_field_multiply(p->field, p->n, -weight, const_part(p, x, c), const_part(p, y, c), c == 0 ? keep : 1, mt));
+  for (int c = 0; c < 3; c++)
+    RB_TRY(
+        rb_field_multiply(p->field, p->n, -weight, const_part(p, x, c), const_part(p, y, c), c == 0 ? keep : 1, mt));
 done:
   return st;
 }
@@ -200,7 +213,8 @@ rb_status rb_composed_incremental(rb_transport_plan *head, const void *vt, void 
     }
     for (int c = 0; c < 3; c++) {
       RB_TRY(rb_composed_interpolate(p, part(p, p->gradient, c), p->state_feet, p->scalar[0]));
-      RB_TRY(rb_field_multiply(p->field, p->n, -half, p->scalar[0], part(p, p->vector, c), j == 0 && c == 0 ? 0 : 1, mt));
+      RB_TRY(rb_field_multiply(p->field, p->n, -half, p->scalar[0], part(p, p->vector, c), j == 0 && c == 0 ? 0 : 1,
+                               mt));
     }
     RB_TRY(rb_gradient(p->derivative, part(p, p->m, j + 1), p->gradient));
     RB_TRY(subtract_product(p, half, p->gradient, vt, mt, 1));
@@ -252,9 +266,27 @@ done:
   return st;
 }
 
-const rb_transport_ops rb_transport_cpu = {supports, plan, rb_composed_velocity, rb_composed_state, rb_composed_history, rb_composed_adjoint,
-                                           rb_composed_incremental, rb_composed_advect, rb_composed_jacobian, rb_composed_map, destroy};
+const rb_transport_ops rb_transport_cpu = {supports,
+                                           plan,
+                                           rb_composed_velocity,
+                                           rb_composed_state,
+                                           rb_composed_history,
+                                           rb_composed_adjoint,
+                                           rb_composed_incremental,
+                                           rb_composed_advect,
+                                           rb_composed_jacobian,
+                                           rb_composed_map,
+                                           destroy};
 #ifdef RB_WITH_CUDA
-const rb_transport_ops rb_transport_cuda = {supports, plan, rb_composed_velocity, rb_composed_state, rb_composed_history, rb_composed_adjoint,
-                                           rb_composed_incremental, rb_composed_advect, rb_composed_jacobian, rb_composed_map, destroy};
+const rb_transport_ops rb_transport_cuda = {supports,
+                                            plan,
+                                            rb_composed_velocity,
+                                            rb_composed_state,
+                                            rb_composed_history,
+                                            rb_composed_adjoint,
+                                            rb_composed_incremental,
+                                            rb_composed_advect,
+                                            rb_composed_jacobian,
+                                            rb_composed_map,
+                                            destroy};
 #endif

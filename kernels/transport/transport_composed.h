@@ -19,10 +19,10 @@ typedef struct rb_composed {
   rb_field_plan *field;
   const void *v; /* the caller's; NULL: zero */
   int has_state_feet, has_adjoint_feet;
-  char *state_feet, *adjoint_feet; /* [3][N] grid units */
-  char *m;                         /* [steps + 1][N] */
-  char *gradient, *vector;         /* [3][N] scratch */
-  char *scalar[2];                 /* [N] scratch */
+  char *state_feet, *adjoint_feet;                              /* [3][N] grid units */
+  char *m;                                                      /* [steps + 1][N] */
+  char *gradient, *vector;                                      /* [3][N] scratch */
+  char *scalar[2];                                              /* [N] scratch */
   rb_status (*feet)(struct rb_composed *p, int sign, char *to); /* characteristics' feet of p->v */
 } rb_composed;
 

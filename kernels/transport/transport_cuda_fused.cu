@@ -1,10 +1,10 @@
-/* Ours. What depends on velocity and state alone is worked out once a Newton step and kept for all its Hessian products:
- * grad m^j, its values at the feet, and the adjoint's growth factor. A product then is
- *   one pass   s^j = -dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt )   for all steps together,
- *   steps - 1  mt <- I[mt](X) + s^j,
+/* Ours. What depends on velocity and state alone is worked out once a Newton step and kept for all its Hessian
+ * products: grad m^j, its values at the feet, and the adjoint's growth factor. A product then is one pass   s^j =
+ * -dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt )   for all steps together, steps - 1  mt <- I[mt](X) + s^j,
  *   steps      l <- I[l](X) growth, the last one together with b = sum_j w_j l^j grad m^j.
  * FUSED_LAUNCH notes the passes over memory that each takes. Trilinear values are gathered in the
- * kernels themselves; a cubic basis is evaluated by the interp family before them. Memory: 7 steps + 5 fields more. */
+ * kernels themselves; a cubic basis is evaluated by the interp family before them. Memory: 7 steps + 5 fields more.
+ */
 #include "kernels/base/profile.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/transport/transport_composed.h"
@@ -24,8 +24,10 @@ typedef struct {
 
 static rb_status supports(const rb_transport_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31) return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
-  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[0] > 65535 * PLANES) return RB_FAIL(RB_EUNSUPPORTED, "cuda/fused ends at %d rows", 65535 * ROWS);
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31)
+    return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
+  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[0] > 65535 * PLANES)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/fused ends at %d rows", 65535 * ROWS);
   return RB_OK;
 }
 
@@ -51,7 +53,8 @@ static __device__ __forceinline__ int axis_cell(float x, int n, int *next, float
 }
 static __device__ __forceinline__ cell cell_at(extent e, float x1, float x2, float x3) {
   cell c;
-  int i1 = axis_cell(x1, e.n1, &c.d1, &c.t1), i2 = axis_cell(x2, e.n2, &c.d2, &c.t2), i3 = axis_cell(x3, e.n3, &c.d3, &c.t3);
+  int i1 = axis_cell(x1, e.n1, &c.d1, &c.t1), i2 = axis_cell(x2, e.n2, &c.d2, &c.t2),
+      i3 = axis_cell(x3, e.n3, &c.d3, &c.t3);
   c.at = (i1 * e.n2 + i2) * e.n3 + i3;
   c.d1 *= e.n2 * e.n3, c.d2 *= e.n3;
   return c;
@@ -83,7 +86,8 @@ static __device__ __forceinline__ cell cell_of_foot(extent e, const float *__res
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
 /* X* = x - f v, X = x - f/2 (v + v(X*)); f: sign dt / h an axis. */
-static __global__ void __launch_bounds__(LANES *ROWS) feet_kernel(extent e, float3 f, const float *__restrict__ v, float *__restrict__ x) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    feet_kernel(extent e, float3 f, const float *__restrict__ v, float *__restrict__ x) {
   const walk w = points_of(e);
 #pragma unroll
   for (int k = 0; k < PLANES; k++) {
@@ -98,7 +102,8 @@ static __global__ void __launch_bounds__(LANES *ROWS) feet_kernel(extent e, floa
 }
 
 /* to_c = I[f_c](X). */
-static __global__ void __launch_bounds__(LANES *ROWS) vector_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f, float *__restrict__ to) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    vector_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f, float *__restrict__ to) {
   const walk w = points_of(e);
 #pragma unroll
   for (int k = 0; k < PLANES; k++) {
@@ -112,8 +117,9 @@ static __global__ void __launch_bounds__(LANES *ROWS) vector_kernel(extent e, co
 
 /* growth = 1 + dt/2 (d + dX + dt d dX); dX gathered, or given in at_feet. */
 template <int LINEAR>
-static __global__ void __launch_bounds__(LANES *ROWS) growth_kernel(extent e, float dt, const float *__restrict__ x, const float *__restrict__ d,
-                                                                   const float *__restrict__ at_feet, float *__restrict__ growth) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    growth_kernel(extent e, float dt, const float *__restrict__ x, const float *__restrict__ d,
+                  const float *__restrict__ at_feet, float *__restrict__ growth) {
   const walk w = points_of(e);
 #pragma unroll
   for (int k = 0; k < PLANES; k++) {
@@ -126,9 +132,10 @@ static __global__ void __launch_bounds__(LANES *ROWS) growth_kernel(extent e, fl
 
 /* s^j for all steps: one read of vt and of its values at the feet. */
 template <int LINEAR>
-static __global__ void __launch_bounds__(LANES *ROWS) sources_kernel(extent e, int steps, float half, const float *__restrict__ x, const float *__restrict__ vt,
-                                                                    const float *__restrict__ vt_feet, const float *__restrict__ gradients,
-                                                                    const float *__restrict__ values, float *__restrict__ s) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    sources_kernel(extent e, int steps, float half, const float *__restrict__ x, const float *__restrict__ vt,
+                   const float *__restrict__ vt_feet, const float *__restrict__ gradients,
+                   const float *__restrict__ values, float *__restrict__ s) {
   const walk w = points_of(e);
 #pragma unroll 2
   for (int k = 0; k < PLANES; k++) {
@@ -146,7 +153,8 @@ static __global__ void __launch_bounds__(LANES *ROWS) sources_kernel(extent e, i
       float sum = 0;
 #pragma unroll
       for (int a = 0; a < 3; a++)
-        sum += __ldcs(values + (3 * j + a) * e.n + p) * there[a] + __ldcs(gradients + (3 * (j + 1) + a) * e.n + p) * here[a];
+        sum += __ldcs(values + (3 * j + a) * e.n + p) * there[a] +
+               __ldcs(gradients + (3 * (j + 1) + a) * e.n + p) * here[a];
       s[j * e.n + p] = -half * sum;
     }
   }
@@ -154,8 +162,9 @@ static __global__ void __launch_bounds__(LANES *ROWS) sources_kernel(extent e, i
 
 /* out = I[f](X) + s, or I[f](X) growth. f at the feet is gathered, or given in at_feet. */
 template <int LINEAR, int GROW>
-static __global__ void __launch_bounds__(LANES *ROWS) step_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f,
-                                                                 const float *__restrict__ at_feet, const float *s, float *out) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    step_kernel(extent e, const float *__restrict__ x, const float *__restrict__ f, const float *__restrict__ at_feet,
+                const float *s, float *out) {
   const walk w = points_of(e);
 #pragma unroll
   for (int k = 0; k < PLANES; k++) {
@@ -168,9 +177,10 @@ static __global__ void __launch_bounds__(LANES *ROWS) step_kernel(extent e, cons
 
 /* b = dt sum_j w_j l^j grad m^j with w = 1/2 at both ends; l^0 from l^1 on the way. */
 template <int LINEAR>
-static __global__ void __launch_bounds__(LANES *ROWS) force_kernel(extent e, int steps, float dt, const float *__restrict__ x, const float *__restrict__ series,
-                                                                  const float *__restrict__ at_feet, const float *__restrict__ growth,
-                                                                  const float *__restrict__ gradients, float *__restrict__ b) {
+static __global__ void __launch_bounds__(LANES *ROWS)
+    force_kernel(extent e, int steps, float dt, const float *__restrict__ x, const float *__restrict__ series,
+                 const float *__restrict__ at_feet, const float *__restrict__ growth,
+                 const float *__restrict__ gradients, float *__restrict__ b) {
   const walk w = points_of(e);
 #pragma unroll 2
   for (int k = 0; k < PLANES; k++) {
@@ -199,13 +209,13 @@ static extent extent_of(const fused *p) {
 }
 
 /* Launch over the grid's points; fields: passes over memory by the model, in N floats. */
-#define FUSED_LAUNCH(p, fields, kernel, ...)                                                                                      \
-  do {                                                                                                                            \
-    rb_grid g_ = (p)->base.head.desc.grid;                                                                                        \
-    dim3 blocks_(rb_blocks(g_.n[2], LANES), rb_blocks(g_.n[1], ROWS), rb_blocks(g_.n[0], PLANES));                                 \
-    RB_TRY(rb_profile_begin((p)->base.head.backend, RB_CLASS_TRANSPORT));                                                         \
-    RB_LAUNCH(kernel, blocks_, dim3(LANES, ROWS), 0, extent_of(p), __VA_ARGS__);                                                   \
-    RB_TRY(rb_profile_end((p)->base.head.backend, 1, (fields) * 4.0 * (double)(p)->base.n));                                      \
+#define FUSED_LAUNCH(p, fields, kernel, ...)                                                       \
+  do {                                                                                             \
+    rb_grid g_ = (p)->base.head.desc.grid;                                                         \
+    dim3 blocks_(rb_blocks(g_.n[2], LANES), rb_blocks(g_.n[1], ROWS), rb_blocks(g_.n[0], PLANES)); \
+    RB_TRY(rb_profile_begin((p)->base.head.backend, RB_CLASS_TRANSPORT));                          \
+    RB_LAUNCH(kernel, blocks_, dim3(LANES, ROWS), 0, extent_of(p), __VA_ARGS__);                   \
+    RB_TRY(rb_profile_end((p)->base.head.backend, 1, (fields)*4.0 * (double)(p)->base.n));         \
   } while (0)
 
 static float *at(float *series, const fused *p, int64_t i) { return series + i * p->base.n; }
@@ -215,7 +225,8 @@ static rb_status linear_feet(rb_composed *base, int sign, char *to) {
   fused *p = (fused *)base;
   rb_grid g = base->head.desc.grid;
   double f = sign * base->dt;
-  float3 scale = make_float3((float)(f / rb_grid_spacing(g, 0)), (float)(f / rb_grid_spacing(g, 1)), (float)(f / rb_grid_spacing(g, 2)));
+  float3 scale = make_float3((float)(f / rb_grid_spacing(g, 0)), (float)(f / rb_grid_spacing(g, 1)),
+                             (float)(f / rb_grid_spacing(g, 2)));
   FUSED_LAUNCH(p, 6, feet_kernel, scale, (const float *)base->v, (float *)to);
 done:
   return st;
@@ -273,9 +284,11 @@ static rb_status need_values(fused *p) {
   if (p->has_values) return RB_OK;
   for (int j = 0; j < p->base.head.desc.steps; j++) {
     if (p->linear)
-      FUSED_LAUNCH(p, 9, vector_kernel, (const float *)p->base.state_feet, at(p->gradients, p, 3 * j), at(p->values, p, 3 * j));
+      FUSED_LAUNCH(p, 9, vector_kernel, (const float *)p->base.state_feet, at(p->gradients, p, 3 * j),
+                   at(p->values, p, 3 * j));
     else
-      RB_TRY(rb_composed_interpolate_vector(&p->base, at(p->gradients, p, 3 * j), p->base.state_feet, (char *)at(p->values, p, 3 * j)));
+      RB_TRY(rb_composed_interpolate_vector(&p->base, at(p->gradients, p, 3 * j), p->base.state_feet,
+                                            (char *)at(p->values, p, 3 * j)));
   }
   p->has_values = 1;
 done:
@@ -284,7 +297,8 @@ done:
 static rb_status need_growth(fused *p) {
   rb_status st = RB_OK;
   rb_composed *b = &p->base;
-  const float *d = (const float *)b->scalar[0], *there = (const float *)b->scalar[1], *x = (const float *)b->adjoint_feet;
+  const float *d = (const float *)b->scalar[0], *there = (const float *)b->scalar[1],
+              *x = (const float *)b->adjoint_feet;
   if (p->has_growth) return RB_OK;
   RB_TRY(rb_divergence(b->derivative, b->v, b->scalar[0]));
   if (p->linear) {
@@ -316,9 +330,11 @@ static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
     if (j > 0 && !p->linear) FUSED_LAUNCH(p, 3, (step_kernel<0, 1>), x, from, there, p->growth, to);
   }
   if (p->linear)
-    FUSED_LAUNCH(p, 4 * steps + 11, force_kernel<1>, steps, (float)base->dt, x, p->series, there, p->growth, p->gradients, (float *)b);
+    FUSED_LAUNCH(p, 4 * steps + 11, force_kernel<1>, steps, (float)base->dt, x, p->series, there, p->growth,
+                 p->gradients, (float *)b);
   else
-    FUSED_LAUNCH(p, 4 * steps + 8, force_kernel<0>, steps, (float)base->dt, x, p->series, there, p->growth, p->gradients, (float *)b);
+    FUSED_LAUNCH(p, 4 * steps + 8, force_kernel<0>, steps, (float)base->dt, x, p->series, there, p->growth,
+                 p->gradients, (float *)b);
 done:
   return st;
 }
@@ -334,10 +350,12 @@ static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) 
   RB_TRY(need_gradients(p));
   RB_TRY(need_values(p));
   if (p->linear) {
-    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<1>, steps, (float)base->dt / 2, x, (const float *)vt, (const float *)base->vector, p->gradients, p->values, p->series);
+    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<1>, steps, (float)base->dt / 2, x, (const float *)vt,
+                 (const float *)base->vector, p->gradients, p->values, p->series);
   } else {
     RB_TRY(rb_composed_interpolate_vector(base, vt, base->state_feet, base->vector));
-    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<0>, steps, (float)base->dt / 2, x, (const float *)vt, (const float *)base->vector, p->gradients, p->values, p->series);
+    FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<0>, steps, (float)base->dt / 2, x, (const float *)vt,
+                 (const float *)base->vector, p->gradients, p->values, p->series);
   }
   for (int j = 1; j < steps; j++) {
     float *from = at(p->series, p, j - 1), *s = at(p->series, p, j), *to = j == steps - 1 ? (float *)mt : s;
@@ -354,6 +372,15 @@ done:
 }
 
 extern "C" const rb_transport_ops rb_transport_fused = {
-    supports,          plan,        velocity,           state,            rb_composed_history, adjoint,
-    incremental,       rb_composed_advect, rb_composed_jacobian, rb_composed_map, destroy,
+    supports,
+    plan,
+    velocity,
+    state,
+    rb_composed_history,
+    adjoint,
+    incremental,
+    rb_composed_advect,
+    rb_composed_jacobian,
+    rb_composed_map,
+    destroy,
 };

@@ -52,7 +52,8 @@ static rb_status normalised(const rb_claire *c, const char *which, const float *
   float least = INFINITY, most = -INFINITY, *scaled = malloc((size_t)c->n * sizeof *scaled);
   RB_CHECK(scaled, RB_ENOMEM, "host memory: %zu bytes", (size_t)c->n * sizeof *scaled);
   for (int64_t i = 0; i < c->n; i++) {
-    RB_CHECK(isfinite(image[i]), RB_EINVAL, "the %s image holds a NaN or infinite voxel at index %lld", which, (long long)i);
+    RB_CHECK(isfinite(image[i]), RB_EINVAL, "the %s image holds a NaN or infinite voxel at index %lld", which,
+             (long long)i);
     scaled[i] = image[i] > 0 ? image[i] : 0;
     least = fminf(least, scaled[i]), most = fmaxf(most, scaled[i]);
   }
@@ -65,7 +66,8 @@ done:
   return st;
 }
 
-rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid, const char *interp, const char *basis) {
+rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid,
+                                           const char *interp, const char *basis) {
   rb_transport_desc d = {.grid = grid, .dtype = config->dtype, .steps = o->steps, .scheme = config->scheme};
   /* the names are our own tables' */
   rb_variant_find(&rb_interp_family, interp, &d.interp);
@@ -77,11 +79,14 @@ rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const
 static rb_status check_options(const rb_claire_options *o) {
   rb_status st = RB_OK;
   RB_CHECK(o->beta > 0 && isfinite(o->beta), RB_EINVAL, "beta is %g; it must be positive", o->beta);
-  RB_CHECK(o->beta_div > 0 && isfinite(o->beta_div), RB_EINVAL, "the divergence weight is %g; it must be positive (or take --regularisation h1-semi)", o->beta_div);
+  RB_CHECK(o->beta_div > 0 && isfinite(o->beta_div), RB_EINVAL,
+           "the divergence weight is %g; it must be positive (or take --regularisation h1-semi)", o->beta_div);
   RB_CHECK(o->steps >= 1 && o->steps <= 64, RB_EINVAL, "%d time steps; 1 to 64 work", o->steps);
-  RB_CHECK(o->tolerance > 0 && o->presolve > 0 && o->tolerance < 1 && o->presolve < 1, RB_EINVAL, "tolerances lie between 0 and 1");
+  RB_CHECK(o->tolerance > 0 && o->presolve > 0 && o->tolerance < 1 && o->presolve < 1, RB_EINVAL,
+           "tolerances lie between 0 and 1");
   RB_CHECK(o->most_newton >= 1 && o->most_krylov >= 1, RB_EINVAL, "iteration limits must be at least 1");
-  RB_CHECK(o->sigma >= 0 && isfinite(o->sigma), RB_EINVAL, "smoothing sigma is %g; it must not be negative", o->sigma);
+  RB_CHECK(o->sigma >= 0 && isfinite(o->sigma), RB_EINVAL, "smoothing sigma is %g; it must not be negative",
+           o->sigma);
 done:
   return st;
 }
@@ -101,8 +106,8 @@ done:
   return st;
 }
 
-rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid, const float *template_image,
-                           const float *reference_image, rb_claire **out) {
+rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid,
+                           const float *template_image, const float *reference_image, rb_claire **out) {
   rb_status st = RB_OK;
   rb_claire *c = NULL;
   *out = NULL;
@@ -116,7 +121,8 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   c->grid = grid;
   c->n = rb_grid_points(grid);
   c->unknowns = 3 * (c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_coefficients(grid) : c->n);
-  RB_CHECK(c->unknowns < (int64_t)1 << 31, RB_EUNSUPPORTED, "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
+  RB_CHECK(c->unknowns < (int64_t)1 << 31, RB_EUNSUPPORTED,
+           "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
   c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
   size_t size = rb_dtype_size(c->config.dtype), field = (size_t)c->n * size;
   RB_TRY(rb_backend_get(variant->backend, &c->backend));

@@ -7,29 +7,36 @@
 #define CPU_KERNELS .transport = "cpu/composed", .interp = "cpu/omp", .spectral = "cpu/fftw", CPU_LABELS
 #define GPU_LABELS .label_interp = "cuda/texture-bspline", .label_basis = "bspline15"
 #define GPU_KERNELS .transport = "cuda/composed", .spectral = "cuda/cufft", GPU_LABELS
-#define OUR_KERNELS                                                                                                   \
-  .transport = "cuda/fused", .spectral = "cuda/cufft", .coordinates = RB_COEFFICIENTS, .label_interp = "cuda/tiled", .label_basis = "bspline"
+#define OUR_KERNELS                                                                                                  \
+  .transport = "cuda/fused", .spectral = "cuda/cufft", .coordinates = RB_COEFFICIENTS, .label_interp = "cuda/tiled", \
+  .label_basis = "bspline"
 
-static const rb_claire_config cpu_fft_cubic = {CPU_KERNELS, .derivative = "cpu/fftw", .scheme = RB_SPECTRAL, .basis = "lagrange"};
-static const rb_claire_config cpu_fd8_cubic = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8, .basis = "bspline"};
-static const rb_claire_config cpu_fd8_linear = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8, .basis = "linear"};
-static const rb_claire_config cpu_fft_cubic_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/fftw", .scheme = RB_SPECTRAL, .basis = "lagrange"};
-static const rb_claire_config cpu_fd8_cubic_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/omp", .scheme = RB_FD8, .basis = "bspline"};
-static const rb_claire_config cpu_fd8_linear_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/omp", .scheme = RB_FD8, .basis = "linear"};
-static const rb_claire_config cpu_coefficients = {
-    CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8, .basis = "linear", .coordinates = RB_COEFFICIENTS};
-static const rb_claire_config gpu_fft_cubic = {
-    GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15", .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
-static const rb_claire_config gpu_fd8_cubic = {
-    GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15", .derivative = "cuda/tile", .scheme = RB_FD8};
-static const rb_claire_config gpu_fd8_linear = {
-    GPU_KERNELS, .interp = "cuda/texture-linear", .basis = "linear", .derivative = "cuda/tile", .scheme = RB_FD8};
-static const rb_claire_config our_fft_cubic = {
-    OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline", .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
-static const rb_claire_config our_fd8_cubic = {
-    OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline", .derivative = "cuda/march", .scheme = RB_FD8};
-static const rb_claire_config our_fd8_linear = {
-    OUR_KERNELS, .interp = "cuda/global", .basis = "linear", .derivative = "cuda/march", .scheme = RB_FD8};
+static const rb_claire_config cpu_fft_cubic = {CPU_KERNELS, .derivative = "cpu/fftw", .scheme = RB_SPECTRAL,
+                                               .basis = "lagrange"};
+static const rb_claire_config cpu_fd8_cubic = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8,
+                                               .basis = "bspline"};
+static const rb_claire_config cpu_fd8_linear = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8,
+                                                .basis = "linear"};
+static const rb_claire_config cpu_fft_cubic_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/fftw",
+                                                   .scheme = RB_SPECTRAL, .basis = "lagrange"};
+static const rb_claire_config cpu_fd8_cubic_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/omp",
+                                                   .scheme = RB_FD8, .basis = "bspline"};
+static const rb_claire_config cpu_fd8_linear_f64 = {CPU_KERNELS, .dtype = RB_F64, .derivative = "cpu/omp",
+                                                    .scheme = RB_FD8, .basis = "linear"};
+static const rb_claire_config cpu_coefficients = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8,
+                                                  .basis = "linear", .coordinates = RB_COEFFICIENTS};
+static const rb_claire_config gpu_fft_cubic = {GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15",
+                                               .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
+static const rb_claire_config gpu_fd8_cubic = {GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15",
+                                               .derivative = "cuda/tile", .scheme = RB_FD8};
+static const rb_claire_config gpu_fd8_linear = {GPU_KERNELS, .interp = "cuda/texture-linear", .basis = "linear",
+                                                .derivative = "cuda/tile", .scheme = RB_FD8};
+static const rb_claire_config our_fft_cubic = {OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline",
+                                               .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
+static const rb_claire_config our_fd8_cubic = {OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline",
+                                               .derivative = "cuda/march", .scheme = RB_FD8};
+static const rb_claire_config our_fd8_linear = {OUR_KERNELS, .interp = "cuda/global", .basis = "linear",
+                                                .derivative = "cuda/march", .scheme = RB_FD8};
 
 #define FP32 "float32, the paper's separate kernels: "
 #ifdef RB_WITH_CUDA
@@ -45,11 +52,13 @@ static const rb_variant variants[] = {
     {"cpu-fft-cubic-f64", "", "cpu-fft-cubic in float64", RB_CPU, &cpu_fft_cubic_f64},
     {"cpu-fd8-cubic-f64", "", "cpu-fd8-cubic in float64", RB_CPU, &cpu_fd8_cubic_f64},
     {"cpu-fd8-linear-f64", "", "cpu-fd8-linear in float64", RB_CPU, &cpu_fd8_linear_f64},
-    {"cpu-fd8-linear-coefficients", "", "cpu-fd8-linear, the optimiser working on spectral coefficients", RB_CPU, &cpu_coefficients},
+    {"cpu-fd8-linear-coefficients", "", "cpu-fd8-linear, the optimiser working on spectral coefficients", RB_CPU,
+     &cpu_coefficients},
     {"gpu-fft-cubic", "gpu-fft-cubic", FP32 "cuFFT derivatives, GPU-TXTSPL", RB_CUDA, GPU(gpu_fft_cubic)},
     {"gpu-fd8-cubic", "gpu-fd8-cubic", FP32 "GPU-FD8, GPU-TXTSPL", RB_CUDA, GPU(gpu_fd8_cubic)},
     {"gpu-fd8-linear", "gpu-fd8-linear", FP32 "GPU-FD8, GPU-TXTLIN", RB_CUDA, GPU(gpu_fd8_linear)},
-    {"fused-fft-cubic", "", "ours: fused transport, spectral coefficients, exact float32 B-spline", RB_CUDA, GPU(our_fft_cubic)},
+    {"fused-fft-cubic", "", "ours: fused transport, spectral coefficients, exact float32 B-spline", RB_CUDA,
+     GPU(our_fft_cubic)},
     {"fused-fd8-cubic", "", "ours: the same with FD8", RB_CUDA, GPU(our_fd8_cubic)},
     {"fused-fd8-linear", "", "ours: the same with trilinear float32 interpolation", RB_CUDA, GPU(our_fd8_linear)},
 };
@@ -62,8 +71,16 @@ const rb_family rb_claire_family = {
 };
 
 rb_claire_options rb_claire_defaults(void) {
-  return (rb_claire_options){.beta = 5e-4, .beta_div = 1e-4, .regularisation = RB_REG_H1_DIV, .steps = 4, .continuation = 1, .tolerance = 5e-2,
-                             .presolve = 1e-1, .most_newton = 50, .most_krylov = 500, .sigma = 1};
+  return (rb_claire_options){.beta = 5e-4,
+                             .beta_div = 1e-4,
+                             .regularisation = RB_REG_H1_DIV,
+                             .steps = 4,
+                             .continuation = 1,
+                             .tolerance = 5e-2,
+                             .presolve = 1e-1,
+                             .most_newton = 50,
+                             .most_krylov = 500,
+                             .sigma = 1};
 }
 
 rb_status rb_regularisation_parse(const char *name, rb_regularisation *out) {
@@ -81,7 +98,8 @@ rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double be
   int power = o->regularisation == RB_REG_H2_SEMI || o->regularisation == RB_REG_H2 ? 2 : 1;
   double gamma = o->regularisation == RB_REG_H1 || o->regularisation == RB_REG_H2 ? 1 : 0;
   r.a = (rb_spectral_op){.kind = RB_OP_HELMHOLTZ, .scale = hd * beta, .alpha = 1, .gamma = gamma, .power = power};
-  r.inverse = (rb_spectral_op){.kind = RB_OP_HELMHOLTZ, .scale = 1 / beta, .alpha = 1, .gamma = gamma, .power = -power, .null = 1 / beta};
+  r.inverse = (rb_spectral_op){
+      .kind = RB_OP_HELMHOLTZ, .scale = 1 / beta, .alpha = 1, .gamma = gamma, .power = -power, .null = 1 / beta};
   r.form = r.a;
   r.k = rb_spectral_times(hd);
   if (o->regularisation == RB_REG_H1_DIV) {
@@ -92,10 +110,11 @@ rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double be
   return r;
 }
 
-/* Fields of N values: the registration's own (images, residual, velocity, body force), the optimiser's vectors (PETSc's NLS
- * and CG hold 11 at once, and one is ours), the transport's, and what its kernels keep. Spectral plans hold their
- * coefficients and, on a GPU, cuFFT's work areas of about the same size. */
-rb_status rb_claire_predict(const rb_variant *variant, const rb_claire_options *o, rb_grid grid, size_t *backend, size_t *host) {
+/* Fields of N values: the registration's own (images, residual, velocity, body force), the optimiser's vectors
+ * (PETSc's NLS and CG hold 11 at once, and one is ours), the transport's, and what its kernels keep. Spectral plans
+ * hold their coefficients and, on a GPU, cuFFT's work areas of about the same size. */
+rb_status rb_claire_predict(const rb_variant *variant, const rb_claire_options *o, rb_grid grid, size_t *backend,
+                            size_t *host) {
   const rb_claire_config *c = variant->ops;
   *backend = *host = 0;
   if (!c) return rb_variant_available(variant);

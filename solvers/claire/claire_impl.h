@@ -63,6 +63,7 @@ rb_status rb_claire_upload(const rb_claire *c, const float *host, int64_t count,
 rb_status rb_claire_download(const rb_claire *c, const void *from, int64_t count, float *host);
 /* Gaussian of `sigma` cells in place on one field of the backend. */
 rb_status rb_claire_smooth(const rb_claire *c, double sigma, void *f);
-rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid, const char *interp, const char *basis);
+rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid,
+                                           const char *interp, const char *basis);
 
 #endif

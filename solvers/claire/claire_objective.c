@@ -10,7 +10,8 @@ static rb_status to_velocity(rb_claire *c, const void *x, void *to) {
 /* out = hd (A x + K b), b = c->b. */
 static rb_status regularised(rb_claire *c, const void *x, void *out) {
   rb_status st = RB_OK;
-  if (c->config.coordinates == RB_COEFFICIENTS) return rb_spectral_analyse(c->spectral, &c->level.k, c->b, &c->level.a, x, out);
+  if (c->config.coordinates == RB_COEFFICIENTS)
+    return rb_spectral_analyse(c->spectral, &c->level.k, c->b, &c->level.a, x, out);
   RB_TRY(rb_spectral_apply(c->spectral, &c->level.a, x, c->work));
   RB_TRY(rb_spectral_apply(c->spectral, &c->level.k, c->b, out));
   RB_TRY(rb_field_combine(c->field, c->unknowns, 1, c->work, 0, NULL, 1, out));
@@ -22,8 +23,10 @@ static rb_status regularisation(rb_claire *c, const void *x, double *value) {
   rb_status st = RB_OK;
   *value = 0;
   if (c->is_zero) return RB_OK;
-  if (c->config.coordinates == RB_COEFFICIENTS) RB_TRY(rb_spectral_scale(c->spectral, &c->level.form, x, c->work));
-  else RB_TRY(rb_spectral_apply(c->spectral, &c->level.form, x, c->work));
+  if (c->config.coordinates == RB_COEFFICIENTS)
+    RB_TRY(rb_spectral_scale(c->spectral, &c->level.form, x, c->work));
+  else
+    RB_TRY(rb_spectral_apply(c->spectral, &c->level.form, x, c->work));
   RB_TRY(rb_field_dot(c->field, c->unknowns, x, c->work, value));
   *value /= 2;
 done:
@@ -49,7 +52,8 @@ rb_status rb_claire_objective(rb_claire *c, const void *x, double *objective, vo
   if (!c->is_zero) RB_TRY(to_velocity(c, x, c->v));
   RB_TRY(rb_transport_velocity(c->transport, c->is_zero ? NULL : c->v));
   RB_TRY(rb_transport_state(c->transport, c->template_image));
-  RB_TRY(rb_field_combine(c->field, c->n, 1, c->reference_image, -1, rb_transport_history(c->transport, c->options.steps), 0, c->lambda));
+  RB_TRY(rb_field_combine(c->field, c->n, 1, c->reference_image, -1,
+                          rb_transport_history(c->transport, c->options.steps), 0, c->lambda));
   RB_TRY(rb_field_dot(c->field, c->n, c->lambda, c->lambda, &c->mismatch));
   c->mismatch *= c->hd / 2;
   RB_TRY(regularisation(c, x, &penalty));
@@ -74,7 +78,8 @@ rb_status rb_claire_hessian(rb_claire *c, const void *x, void *y) {
   rb_status st = RB_OK;
   const void *direction = x;
   rb_profile before = rb_profile_now();
-  if (c->config.coordinates == RB_COEFFICIENTS) { /* the body force takes the place of the direction once that is used */
+  if (c->config.coordinates ==
+      RB_COEFFICIENTS) { /* the body force takes the place of the direction once that is used */
     RB_TRY(rb_spectral_synthesise(c->spectral, x, c->b));
     direction = c->b;
   }

@@ -26,8 +26,8 @@ static PetscErrorCode hessian_product(Mat h, Vec x, Vec y) {
   PetscCall(MatShellGetContext(h, &c));
   return rb_petsc_code(rb_claire_hessian(c, rb_vec_read(x), rb_vec_data(y)));
 }
-/* NLS shifts a Hessian that CG found indefinite, by 1e-4 at least and without taking it back: absolute amounts that hd makes
- * enormous. Gauss-Newton's is positive; what CG has when it stops early serves as the direction. */
+/* NLS shifts a Hessian that CG found indefinite, by 1e-4 at least and without taking it back: absolute amounts that
+ * hd makes enormous. Gauss-Newton's is positive; what CG has when it stops early serves as the direction. */
 static PetscErrorCode no_shift(Mat h, PetscScalar a) {
   (void)h, (void)a;
   return 0;
@@ -35,8 +35,9 @@ static PetscErrorCode no_shift(Mat h, PetscScalar a) {
 static PetscErrorCode precondition(PC pc, Vec r, Vec z) {
   rb_claire *c;
   PetscCall(PCShellGetContext(pc, &c));
-  return rb_petsc_code(c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_scale(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z))
-                                                                : rb_spectral_apply(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z)));
+  return rb_petsc_code(c->config.coordinates == RB_COEFFICIENTS
+                           ? rb_spectral_scale(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z))
+                           : rb_spectral_apply(c->spectral, &c->level.inverse, rb_vec_read(r), rb_vec_data(z)));
 }
 
 /* Superlinear forcing: the tolerance of this linear solve from its right-hand side. */
@@ -52,8 +53,15 @@ static PetscErrorCode set_forcing(KSP ksp, Vec b, Vec x, void *context) {
 
 static void add_row(rb_claire *c, int iteration, double f, double gradient, double step) {
   rb_claire_result *r = c->result;
-  rb_claire_iteration row = {.level = c->level_index, .iteration = iteration, .matvecs = r->matvecs, .beta = c->beta, .objective = f / c->objective0,
-                             .mismatch = c->mismatch / c->mismatch0, .gradient = gradient / c->gradient0, .step = step, .forcing = c->forcing,
+  rb_claire_iteration row = {.level = c->level_index,
+                             .iteration = iteration,
+                             .matvecs = r->matvecs,
+                             .beta = c->beta,
+                             .objective = f / c->objective0,
+                             .mismatch = c->mismatch / c->mismatch0,
+                             .gradient = gradient / c->gradient0,
+                             .step = step,
+                             .forcing = c->forcing,
                              .seconds = now() - c->started};
   r->mismatch = row.mismatch, r->gradient = row.gradient, r->objective = row.objective;
   if (r->rows < RB_CLAIRE_ITERATIONS) r->table[r->rows++] = row;
@@ -75,19 +83,28 @@ static PetscErrorCode converged(Tao tao, void *context) {
   TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
   PetscCall(TaoGetSolutionStatus(tao, &iteration, &f, &gradient, NULL, &step, NULL));
   add_row(c, (int)iteration, f, gradient, iteration ? step : 0);
-  if (!isfinite(f) || !isfinite(gradient)) reason = TAO_DIVERGED_NAN;
-  else if (stop_wanted(c)) reason = TAO_DIVERGED_USER;
-  else if (iteration == 0) reason = gradient == 0 ? TAO_CONVERGED_GATOL : TAO_CONTINUE_ITERATING;
-  else if (gradient < c->tolerance * c->gradient0) reason = TAO_CONVERGED_GTTOL;
-  else if (gradient < 1e-6) reason = TAO_CONVERGED_GATOL;
-  else if (step < 1.0 / 1024) reason = TAO_CONVERGED_STEPTOL;
-  else if (iteration >= c->options.most_newton) reason = TAO_DIVERGED_MAXITS;
+  if (!isfinite(f) || !isfinite(gradient))
+    reason = TAO_DIVERGED_NAN;
+  else if (stop_wanted(c))
+    reason = TAO_DIVERGED_USER;
+  else if (iteration == 0)
+    reason = gradient == 0 ? TAO_CONVERGED_GATOL : TAO_CONTINUE_ITERATING;
+  else if (gradient < c->tolerance * c->gradient0)
+    reason = TAO_CONVERGED_GTTOL;
+  else if (gradient < 1e-6)
+    reason = TAO_CONVERGED_GATOL;
+  else if (step < 1.0 / 1024)
+    reason = TAO_CONVERGED_STEPTOL;
+  else if (iteration >= c->options.most_newton)
+    reason = TAO_DIVERGED_MAXITS;
   PetscCall(TaoSetConvergedReason(tao, reason));
   return 0;
 }
 
-/* PETSc's own test, and an end as soon as one is wished for: a Newton step may take hundreds of products, minutes on a CPU. The step so far is kept. */
-static PetscErrorCode krylov_converged(KSP ksp, PetscInt iteration, PetscReal norm, KSPConvergedReason *reason, void *context) {
+/* PETSc's own test, and an end as soon as one is wished for: a Newton step may take hundreds of products, minutes on
+ * a CPU. The step so far is kept. */
+static PetscErrorCode krylov_converged(KSP ksp, PetscInt iteration, PetscReal norm, KSPConvergedReason *reason,
+                                       void *context) {
   krylov_test *t = context;
   PetscCall(KSPConvergedDefault(ksp, iteration, norm, reason, t->of_petsc));
   if (*reason == KSP_CONVERGED_ITERATING && stop_wanted(t->solver)) *reason = KSP_CONVERGED_ITS;
@@ -116,7 +133,8 @@ rb_status rb_claire_optimiser_create(rb_claire *c) {
   rb_status st = RB_OK;
   PC pc;
   TaoLineSearch search;
-  RB_PETSC(MatCreateShell(PETSC_COMM_SELF, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns, c, &c->hessian));
+  RB_PETSC(MatCreateShell(PETSC_COMM_SELF, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns,
+                          (PetscInt)c->unknowns, c, &c->hessian));
   RB_PETSC(MatShellSetOperation(c->hessian, MATOP_MULT, (void (*)(void))hessian_product));
   RB_PETSC(MatShellSetManageScalingShifts(c->hessian)); /* ours, not the shell's */
   RB_PETSC(MatShellSetOperation(c->hessian, MATOP_SHIFT, (void (*)(void))no_shift));
@@ -186,12 +204,12 @@ static rb_status solve_level(rb_claire *c, double beta, double tolerance) {
   RB_PETSC(TaoGetIterationNumber(c->tao, &steps));
   c->result->newton += (int)steps;
   c->result->levels++;
-  c->result->end = reason == TAO_DIVERGED_USER ? RB_CLAIRE_INTERRUPTED
-                   : reason == TAO_DIVERGED_MAXITS ? RB_CLAIRE_ITERATION_LIMIT
+  c->result->end = reason == TAO_DIVERGED_USER         ? RB_CLAIRE_INTERRUPTED
+                   : reason == TAO_DIVERGED_MAXITS     ? RB_CLAIRE_ITERATION_LIMIT
                    : reason == TAO_DIVERGED_LS_FAILURE ? RB_CLAIRE_LINE_SEARCH
-                   : reason == TAO_CONVERGED_STEPTOL ? RB_CLAIRE_STALLED
-                   : reason > 0 ? RB_CLAIRE_CONVERGED
-                                : RB_CLAIRE_STALLED;
+                   : reason == TAO_CONVERGED_STEPTOL   ? RB_CLAIRE_STALLED
+                   : reason > 0                        ? RB_CLAIRE_CONVERGED
+                                                       : RB_CLAIRE_STALLED;
   RB_CHECK(reason != TAO_DIVERGED_NAN, RB_EINVALID, "objective or gradient became NaN at beta = %g", beta);
 done:
   return st;
@@ -256,8 +274,10 @@ static rb_status put_velocity(rb_claire *c, const float *velocity) {
   rb_status st = RB_OK;
   rb_spectral_op one = rb_spectral_times(1);
   RB_TRY(rb_claire_upload(c, velocity, 3 * c->n, c->b));
-  if (c->config.coordinates == RB_COEFFICIENTS) RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, NULL, rb_vec_data(c->x)));
-  else RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, NULL, 0, rb_vec_data(c->x)));
+  if (c->config.coordinates == RB_COEFFICIENTS)
+    RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, NULL, rb_vec_data(c->x)));
+  else
+    RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, NULL, 0, rb_vec_data(c->x)));
   set_level(c, c->options.beta);
 done:
   return st;

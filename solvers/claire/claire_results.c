@@ -64,8 +64,10 @@ done:
   return st;
 }
 
-/* One label's indicator through the flow, and its share of the arg max: later labels win only when strictly greater. */
-static rb_status transport_label(rb_claire *c, rb_transport_plan *t, const float *labels, float label, int smoothed, float *value, float *best, float *sum, float *out) {
+/* One label's indicator through the flow, and its share of the arg max: later labels win only when strictly greater.
+ */
+static rb_status transport_label(rb_claire *c, rb_transport_plan *t, const float *labels, float label, int smoothed,
+                                 float *value, float *best, float *sum, float *out) {
   rb_status st = RB_OK;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->n; i++) value[i] = labels[i] == label;
@@ -89,7 +91,8 @@ rb_status rb_claire_labels(rb_claire *c, const float *labels, int smoothed, floa
   char present[256] = {0};
   size_t bytes = (size_t)c->n * sizeof(float);
   float *value = malloc(bytes), *best = malloc(bytes), *sum = calloc(1, bytes);
-  rb_transport_desc d = rb_claire_transport_desc(&c->config, &c->options, c->grid, c->config.label_interp, c->config.label_basis);
+  rb_transport_desc d =
+      rb_claire_transport_desc(&c->config, &c->options, c->grid, c->config.label_interp, c->config.label_basis);
   RB_CHECK(value && best && sum, RB_ENOMEM, "host memory: %zu bytes for labels", 3 * bytes);
   for (int64_t i = 0; i < c->n; i++) {
     RB_CHECK(labels[i] >= 0 && labels[i] <= 255 && labels[i] == floorf(labels[i]), RB_EINVAL,

@@ -5,10 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-static const rb_demons_config cpu = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F64};
+static const rb_demons_config cpu = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F32},
+                              cpu_f64 = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F64};
 static const rb_demons_config cpu_naive = {"cpu/naive", "cpu/naive", "cpu/naive", RB_F32};
-static const rb_demons_config gpu_a1_b1 = {"cuda/naive", "cuda/global", "cuda/grid", RB_F32}, gpu_a3_b4 = {"cuda/shared-coalesced", "cuda/texture-linear4", "cuda/grid", RB_F32};
-static const rb_demons_config gpu_a3_b1 = {"cuda/shared-coalesced", "cuda/global", "cuda/grid", RB_F32}, gpu_a1_b4 = {"cuda/naive", "cuda/texture-linear4", "cuda/grid", RB_F32};
+static const rb_demons_config gpu_a1_b1 = {"cuda/naive", "cuda/global", "cuda/grid", RB_F32},
+                              gpu_a3_b4 = {"cuda/shared-coalesced", "cuda/texture-linear4", "cuda/grid", RB_F32};
+static const rb_demons_config gpu_a3_b1 = {"cuda/shared-coalesced", "cuda/global", "cuda/grid", RB_F32},
+                              gpu_a1_b4 = {"cuda/naive", "cuda/texture-linear4", "cuda/grid", RB_F32};
 static const rb_demons_config fused = {"cuda/march", "cuda/planar", "cuda/grid", RB_F32};
 static const rb_variant variants[] = {
     {"cpu-naive", "CPU", "float32, one thread, as the paper's CPU code", RB_CPU, &cpu_naive},
@@ -17,8 +20,11 @@ static const rb_variant variants[] = {
     {"gpu-a1-b1", "", "the paper's naive GPU kernels", RB_CUDA, &gpu_a1_b1},
     {"gpu-a3-b1", "", "the paper's smoothing, naive composition", RB_CUDA, &gpu_a3_b1},
     {"gpu-a1-b4", "", "naive smoothing, the paper's composition", RB_CUDA, &gpu_a1_b4},
-    {"gpu-a3-b4", "GPU", "the paper's optimised GPU kernels: coalesced shared-memory smoothing, float4 textures with 8-bit weights", RB_CUDA, &gpu_a3_b4},
-    {"gpu-fused", "", "ours: smoothing of all axes in one kernel, composition in float32 without textures", RB_CUDA, &fused},
+    {"gpu-a3-b4", "GPU",
+     "the paper's optimised GPU kernels: coalesced shared-memory smoothing, float4 textures with 8-bit weights",
+     RB_CUDA, &gpu_a3_b4},
+    {"gpu-fused", "", "ours: smoothing of all axes in one kernel, composition in float32 without textures", RB_CUDA,
+     &fused},
 };
 const rb_family rb_demons_family = {
     .name = "demons",
@@ -28,7 +34,13 @@ const rb_family rb_demons_family = {
 };
 
 rb_demons_options rb_demons_defaults(void) {
-  return (rb_demons_options){.sigma_fluid = 3, .sigma_diffusion = 2, .sigma_i = 1, .sigma_x = 1, .padding = 1.2, .iterations = 75, .stop = 0.004};
+  return (rb_demons_options){.sigma_fluid = 3,
+                             .sigma_diffusion = 2,
+                             .sigma_i = 1,
+                             .sigma_x = 1,
+                             .padding = 1.2,
+                             .iterations = 75,
+                             .stop = 0.004};
 }
 static const char *const update_names[] = {"sum", "bch", "compose"};
 const char *rb_demons_update_name(rb_demons_update u) { return update_names[u]; }
@@ -67,8 +79,8 @@ static void swap(void **a, void **b) {
   *a = *b, *b = t;
 }
 
-/* Planned where it is needed first: a plan on the GPU pins host memory, which takes 0.6 ms, and where updates are composed only velocities
- * of less than half a voxel need it. */
+/* Planned where it is needed first: a plan on the GPU pins host memory, which takes 0.6 ms, and where updates are
+ * composed only velocities of less than half a voxel need it. */
 static rb_status plan_field(rb_demons *s) {
   rb_status st = RB_OK;
   const rb_field_desc field = {.count = 3 * s->n, .dtype = s->config->dtype};
@@ -109,8 +121,9 @@ done:
   return st;
 }
 
-/* The number of squarings seldom changes from one iteration to the next: as many as last time are issued before the greatest length is
- * known, so that the GPU does not wait for the host; where it says otherwise, they are done again. */
+/* The number of squarings seldom changes from one iteration to the next: as many as last time are issued before the
+ * greatest length is known, so that the GPU does not wait for the host; where it says otherwise, they are done again.
+ */
 rb_status rb_demons_exponentiate(rb_demons *s, double a) {
   rb_status st = RB_OK;
   const int guess = s->squarings;
@@ -130,8 +143,8 @@ done:
 /* Stamps of one iteration lie side by side: part p lasts from stamp p to p + 1. */
 static rb_status mark(const rb_demons *s, int stamp) { return s->profile ? s->backend->stamp(stamp) : RB_OK; }
 
-/* warped = moving o (id + displacement); sum of squared differences over the padded grid into slot `i` of the energies: what is
- * warped into the padding counts as missed. */
+/* warped = moving o (id + displacement); sum of squared differences over the padded grid into slot `i` of the
+ * energies: what is warped into the padding counts as missed. */
 static rb_status compare(rb_demons *s, int i) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
@@ -142,11 +155,13 @@ done:
   return st;
 }
 
-/* Slots first .. last of the energies, by the images' own number of voxels, to the result: slot 0 is before the first iteration. */
+/* Slots first .. last of the energies, by the images' own number of voxels, to the result: slot 0 is before the first
+ * iteration. */
 static rb_status read_energies(rb_demons *s, int first, int last, rb_demons_result *out) {
   rb_status st = RB_OK;
   RB_TRY(s->backend->download(s->room, s->energies + first, (size_t)(last - first + 1) * sizeof *s->room));
-  for (int i = first; i <= last; i++) *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points;
+  for (int i = first; i <= last; i++)
+    *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points;
   out->after = last ? out->energy[last - 1] : out->before;
 done:
   return st;
@@ -164,7 +179,8 @@ static rb_status join(rb_demons *s) {
       RB_TRY(rb_compose(s->compose, 1, s->spare, s->velocity, s->update));
       swap(&s->velocity, &s->update);
       break;
-    default: RB_TRY(rb_demons_combine(s, 1, s->spare, 0, NULL, 1, s->velocity));
+    default:
+      RB_TRY(rb_demons_combine(s, 1, s->spare, 0, NULL, 1, s->velocity));
   }
 done:
   return st;
@@ -249,18 +265,22 @@ static rb_status check_options(const rb_demons_options *o) {
   const double positive[] = {o->sigma_i, o->sigma_x};
   const double smoothing[] = {o->sigma_fluid, o->sigma_diffusion};
   for (int k = 0; k < 2; k++) {
-    RB_CHECK(positive[k] > 0 && isfinite(positive[k]), RB_EINVAL, "%s is %g; it must be positive", k ? "sigma_x" : "sigma_i", positive[k]);
-    RB_CHECK(smoothing[k] >= 0 && smoothing[k] <= RB_SMOOTH_AXIS, RB_EINVAL, "%s is %g voxels; 0 to 2^20 work", k ? "sigma_diffusion" : "sigma_fluid", smoothing[k]);
+    RB_CHECK(positive[k] > 0 && isfinite(positive[k]), RB_EINVAL, "%s is %g; it must be positive",
+             k ? "sigma_x" : "sigma_i", positive[k]);
+    RB_CHECK(smoothing[k] >= 0 && smoothing[k] <= RB_SMOOTH_AXIS, RB_EINVAL, "%s is %g voxels; 0 to 2^20 work",
+             k ? "sigma_diffusion" : "sigma_fluid", smoothing[k]);
   }
   RB_CHECK(o->padding >= 1 && o->padding <= 4, RB_EINVAL, "padding is %g; 1 to 4 work", o->padding);
-  RB_CHECK(o->iterations >= 1 && o->iterations <= RB_DEMONS_ROWS, RB_EINVAL, "%d iterations; 1 to %d work", o->iterations, RB_DEMONS_ROWS);
+  RB_CHECK(o->iterations >= 1 && o->iterations <= RB_DEMONS_ROWS, RB_EINVAL, "%d iterations; 1 to %d work",
+           o->iterations, RB_DEMONS_ROWS);
   RB_CHECK(o->stop >= 0 && o->stop < 1, RB_EINVAL, "stop is %g; 0 up to 1 work", o->stop);
 done:
   return st;
 }
 
 static rb_smooth_desc smoothing(const rb_demons_options *o, const rb_demons_config *c, rb_grid grid) {
-  return (rb_smooth_desc){.grid = grid, .components = 3, .dtype = c->dtype, .sigma = fmax(o->sigma_fluid, o->sigma_diffusion)};
+  return (rb_smooth_desc){
+      .grid = grid, .components = 3, .dtype = c->dtype, .sigma = fmax(o->sigma_fluid, o->sigma_diffusion)};
 }
 static rb_status plan_kernels(rb_demons *s) {
   rb_status st = RB_OK;
@@ -296,7 +316,11 @@ rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *
   RB_TRY(rb_variant_find(&rb_smooth_family, c->smooth, &v));
   RB_TRY(rb_smooth_possible(v, &smooth));
   /* four vectors, three images; textures of float4 where they are used */
-  *out = (size_t)rb_grid_points(smooth.grid) * (15 + (strstr(c->compose, "linear4") ? 4 : strstr(c->compose, "texture") ? 3 : 0)) * rb_dtype_size(c->dtype) +
+  *out = (size_t)rb_grid_points(smooth.grid) *
+             (15 + (strstr(c->compose, "linear4")   ? 4
+                    : strstr(c->compose, "texture") ? 3
+                                                    : 0)) *
+             rb_dtype_size(c->dtype) +
          rb_smooth_workspace(v, &smooth);
 done:
   return st;
@@ -304,7 +328,8 @@ done:
 rb_status rb_demons_start(rb_demons *s, const float *velocity) {
   rb_status st = RB_OK;
   s->started = 0;
-  for (int c = 0; velocity && c < 3; c++) RB_TRY(rb_demons_upload(s, velocity + c * s->points, rb_demons_component(s, s->velocity, c)));
+  for (int c = 0; velocity && c < 3; c++)
+    RB_TRY(rb_demons_upload(s, velocity + c * s->points, rb_demons_component(s, s->velocity, c)));
   s->started = velocity != NULL;
 done:
   return st;
@@ -316,7 +341,8 @@ double rb_demons_setup_seconds(const rb_demons *s) { return s->setup_seconds; }
 static rb_status reserve(rb_demons *s) {
   rb_status st = RB_OK;
   enum { BOUNDARY = 256 };
-  void **arrays[] = {&s->velocity, &s->update, &s->displacement, &s->spare, &s->fixed, &s->moving, &s->warped, (void **)&s->energies};
+  void **arrays[] = {&s->velocity, &s->update, &s->displacement, &s->spare,
+                     &s->fixed,    &s->moving, &s->warped,       (void **)&s->energies};
   const size_t scalar = (size_t)s->n * value_size(s), energies = (1 + (size_t)s->options.iterations) * sizeof(double);
   size_t at[8], end = 0;
   for (int k = 0; k < 8; k++) {
@@ -329,8 +355,8 @@ done:
   return st;
 }
 
-rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, const float *template_image,
-                           const float *reference, rb_demons **out) {
+rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid,
+                           const float *template_image, const float *reference, rb_demons **out) {
   rb_status st = RB_OK;
   const double started = now();
   rb_demons *s = NULL;

@@ -17,12 +17,12 @@ struct rb_demons {
   rb_smooth_plan *smooth;
   rb_compose_plan *compose;
   rb_force_plan *force;
-  rb_field_plan *field; /* NULL: not needed yet */
-  void *memory;         /* of all that follows on the backend */
+  rb_field_plan *field;                           /* NULL: not needed yet */
+  void *memory;                                   /* of all that follows on the backend */
   void *velocity, *update, *displacement, *spare; /* [3][n] */
   void *fixed, *moving, *warped;                  /* [n] */
-  int squarings;       /* of the last exponential; -1: none yet */
-  int profile, started; /* started: velocity holds where the next solve begins */
+  int squarings;                                  /* of the last exponential; -1: none yet */
+  int profile, started;                           /* started: velocity holds where the next solve begins */
   double *energies, *room;                        /* [1 + iterations], on the backend and on the host */
   double setup_seconds;
 };
@@ -33,7 +33,8 @@ void *rb_demons_component(const rb_demons *s, void *field, int c);
 rb_status rb_demons_upload(rb_demons *s, const float *image, void *to);
 /* z = a x + b y + c z, vector fields; where a factor is 0, its field is not read. */
 rb_status rb_demons_combine(rb_demons *s, double a, const void *x, double b, const void *y, double c, void *z);
-/* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is overwritten. */
+/* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is
+ * overwritten. */
 rb_status rb_demons_exponentiate(rb_demons *s, double a);
 
 #endif

@@ -51,8 +51,9 @@ static void prolong(rb_grid coarse, const float *v, rb_grid fine, float *out) {
 }
 
 /* Velocity [3][n] of the coarser levels, brought to `grid`. */
-static rb_status coarse_velocity(const rb_variant *variant, const rb_demons_options *o, int levels, rb_grid grid, const float *const image[2], rb_demons_hook hook,
-                                 void *context, rb_demons_result *result, float *v) {
+static rb_status coarse_velocity(const rb_variant *variant, const rb_demons_options *o, int levels, rb_grid grid,
+                                 const float *const image[2], rb_demons_hook hook, void *context,
+                                 rb_demons_result *result, float *v) {
   rb_status st = RB_OK;
   const rb_grid half = half_of(grid);
   const size_t m = (size_t)rb_grid_points(half);
@@ -69,8 +70,9 @@ done:
   return st;
 }
 
-rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_options *options, int levels, rb_grid grid, const float *template_image,
-                                 const float *reference, rb_demons_hook hook, void *context, rb_demons_result *result, rb_demons **out) {
+rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_options *options, int levels,
+                                 rb_grid grid, const float *template_image, const float *reference,
+                                 rb_demons_hook hook, void *context, rb_demons_result *result, rb_demons **out) {
   rb_status st = RB_OK;
   const float *const image[2] = {template_image, reference};
   rb_demons *s = NULL;
@@ -79,7 +81,8 @@ rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_opti
   *out = NULL;
   RB_CHECK(levels >= 1 && levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", levels);
   for (int a = 0; a < 3 && levels > 1; a++)
-    RB_CHECK(grid.n[a] >= 8, RB_EINVAL, "axis %d has %lld voxels: too few to halve %d times more", a + 1, (long long)grid.n[a], levels - 1);
+    RB_CHECK(grid.n[a] >= 8, RB_EINVAL, "axis %d has %lld voxels: too few to halve %d times more", a + 1,
+             (long long)grid.n[a], levels - 1);
   if (levels > 1) {
     v = malloc(3 * (size_t)rb_grid_points(grid) * sizeof *v);
     RB_CHECK(v, RB_ENOMEM, "host memory: %zu bytes for a velocity", 3 * (size_t)rb_grid_points(grid) * sizeof *v);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
-void *rb_demons_component(const rb_demons *s, void *field, int c) { return (char *)field + (size_t)c * (size_t)s->n * value_size(s); }
+void *rb_demons_component(const rb_demons *s, void *field, int c) {
+  return (char *)field + (size_t)c * (size_t)s->n * value_size(s);
+}
 
 /* ---- between the images' own grid and the padded one ---------------------------------------------------- */
 
@@ -33,7 +35,8 @@ static rb_status download(rb_demons *s, void *from, int components, float *out) 
   }
   for (int c = 0; c < components; c++) {
     RB_TRY(rb_compose_crop(s->compose, s->own, rb_demons_component(s, from, c), s->update));
-    RB_TRY(s->backend->download(wide ? (void *)wide : out + c * s->points, s->update, (size_t)s->points * value_size(s)));
+    RB_TRY(s->backend->download(wide ? (void *)wide : out + c * s->points, s->update,
+                                (size_t)s->points * value_size(s)));
     for (int64_t i = 0; wide && i < s->points; i++) out[c * s->points + i] = (float)wide[i];
   }
 done:

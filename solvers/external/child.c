@@ -48,10 +48,13 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
     }
     RB_CHECK(errno == EINTR, RB_EIO, "lost %s: %s", arguments[0], strerror(errno));
   }
-  RB_CHECK(!(interrupted && *interrupted), RB_EINTERRUPTED, "interrupted"); /* a terminal's Ctrl-C reaches the child as well */
-  RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED, "interrupted");
+  RB_CHECK(!(interrupted && *interrupted), RB_EINTERRUPTED,
+           "interrupted"); /* a terminal's Ctrl-C reaches the child as well */
+  RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED,
+           "interrupted");
   last_line(log, said_before, said, sizeof said);
-  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
+  RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0],
+           arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
 done:
   return st;
 }

@@ -9,7 +9,8 @@
 
 static const char plastimatch[] = "plastimatch"; /* ops of the variant: the program's name */
 static const rb_variant variants[] = {
-    {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores", RB_CPU, plastimatch},
+    {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores", RB_CPU,
+     plastimatch},
 };
 const rb_family rb_external_family = {
     .name = "external",
@@ -18,7 +19,9 @@ const rb_family rb_external_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
-rb_external_options rb_external_defaults(void) { return (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2}; }
+rb_external_options rb_external_defaults(void) {
+  return (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2};
+}
 
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size) {
   rb_status st = RB_OK;
@@ -27,7 +30,8 @@ rb_status rb_external_version(const rb_variant *variant, char *out, size_t size)
   snprintf(command, sizeof command, "%s --version 2>/dev/null", (const char *)variant->ops);
   f = popen(command, "r");
   RB_CHECK(f, RB_EIO, "cannot start a shell: %s", strerror(errno));
-  RB_CHECK(fgets(out, (int)size, f), RB_EUNSUPPORTED, "%s is not installed (Debian: apt-get install %s)", (const char *)variant->ops, (const char *)variant->ops);
+  RB_CHECK(fgets(out, (int)size, f), RB_EUNSUPPORTED, "%s is not installed (Debian: apt-get install %s)",
+           (const char *)variant->ops, (const char *)variant->ops);
   out[strcspn(out, "\n")] = '\0';
 done:
   if (f) pclose(f);
@@ -38,9 +42,17 @@ static rb_status write_commands(const rb_external_options *o, const char *folder
   rb_status st = RB_OK;
   FILE *f = fopen(path, "w");
   RB_CHECK(f, RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  fprintf(f, "[GLOBAL]\nfixed=%s/reference.nii.gz\nmoving=%s/template.nii.gz\nimg_out=%s/warped.nii.gz\nvf_out=%s/field.nii.gz\nimg_out_type=float\n", folder, folder, folder, folder);
-  fprintf(f, "[STAGE]\nxform=vf\nimpl=itk\noptim=demons\noptim_subtype=log_domain\nmax_its=%d\nres=1 1 1\nhisto_equ=0\n", o->iterations);
-  fprintf(f, "demons_smooth_update_field=1\ndemons_std_update_field=%g\ndemons_smooth_deformation_field=1\ndemons_std_deformation_field=%g\n", o->sigma_fluid, o->sigma_diffusion);
+  fprintf(f,
+          "[GLOBAL]\nfixed=%s/reference.nii.gz\nmoving=%s/template.nii.gz\nimg_out=%s/warped.nii.gz\nvf_out=%s/"
+          "field.nii.gz\nimg_out_type=float\n",
+          folder, folder, folder, folder);
+  fprintf(f,
+          "[STAGE]\nxform=vf\nimpl=itk\noptim=demons\noptim_subtype=log_domain\nmax_its=%d\nres=1 1 1\nhisto_equ=0\n",
+          o->iterations);
+  fprintf(f,
+          "demons_smooth_update_field=1\ndemons_std_update_field=%g\ndemons_smooth_deformation_field=1\ndemons_std_"
+          "deformation_field=%g\n",
+          o->sigma_fluid, o->sigma_diffusion);
   RB_CHECK(fflush(f) == 0 && !ferror(f), RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
   if (f) fclose(f);

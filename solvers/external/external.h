@@ -19,8 +19,8 @@ rb_external_options rb_external_defaults(void);
 
 /* What the program calls its version. RB_EUNSUPPORTED: it is not installed. */
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size);
-/* Registers FOLDER/template.nii.gz to FOLDER/reference.nii.gz; leaves warped.nii.gz, and what the program said in log.txt.
- * RB_EIO repeats the program's last line when it fails, RB_EINTERRUPTED when it was interrupted. */
+/* Registers FOLDER/template.nii.gz to FOLDER/reference.nii.gz; leaves warped.nii.gz, and what the program said in
+ * log.txt. RB_EIO repeats the program's last line when it fails, RB_EINTERRUPTED when it was interrupted. */
 rb_status rb_external_register(const rb_variant *variant, const rb_external_options *options, const char *folder);
 /* After it, by the same program: determinant.nii.gz and, where labels.nii.gz lies there, warped_labels.nii.gz. */
 rb_status rb_external_results(const rb_variant *variant, const char *folder, const volatile int *interrupted);

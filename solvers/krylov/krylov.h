@@ -1,6 +1,7 @@
 /* PETSc on a backend's memory: a vector type whose values lie where the kernels work, so that KSP and TAO run there.
  *
- * PETSc computes its scalars in double; the values are the plan's type (float32 on the GPU). Sums are taken in float64. */
+ * PETSc computes its scalars in double; the values are the plan's type (float32 on the GPU). Sums are taken in
+ * float64. */
 #ifndef RB_KRYLOV_H
 #define RB_KRYLOV_H
 
@@ -26,13 +27,13 @@ PetscErrorCode rb_petsc_code(rb_status st);
 /* A PETSc call failed: the remembered status of our own callback, or RB_EINVALID with PETSc's message. */
 rb_status rb_petsc_failure(PetscErrorCode code, const char *call, const char *file, int line);
 
-#define RB_PETSC(call)                                                   \
-  do {                                                                   \
-    PetscErrorCode rb_code = (call);                                     \
-    if (rb_code) {                                                       \
-      st = rb_petsc_failure(rb_code, #call, __FILE__, __LINE__);         \
-      goto done;                                                         \
-    }                                                                    \
+#define RB_PETSC(call)                                           \
+  do {                                                           \
+    PetscErrorCode rb_code = (call);                             \
+    if (rb_code) {                                               \
+      st = rb_petsc_failure(rb_code, #call, __FILE__, __LINE__); \
+      goto done;                                                 \
+    }                                                            \
   } while (0)
 
 #endif

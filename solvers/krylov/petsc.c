@@ -7,17 +7,19 @@ static int opened;
 static rb_status remembered = RB_OK;
 
 /* PETSc's own handler prints a trace; ours keeps the first message as the pending failure. */
-static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type,
-                                   const char *message, void *context) {
+static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file,
+                                   PetscErrorCode code, PetscErrorType type, const char *message, void *context) {
   (void)comm, (void)function, (void)context;
-  if (type == PETSC_ERROR_INITIAL && remembered == RB_OK) rb_fail(RB_EINVALID, file, line, "PETSc: %s", message ? message : "unknown error");
+  if (type == PETSC_ERROR_INITIAL && remembered == RB_OK)
+    rb_fail(RB_EINVALID, file, line, "PETSc: %s", message ? message : "unknown error");
   return code;
 }
 
 rb_status rb_krylov_open(void) {
   rb_status st = RB_OK;
   if (opened) return RB_OK;
-  /* Open MPI: one process needs neither a daemon beside it nor a folder in TMPDIR, and both fail with 50 lines where they cannot be had. Other MPIs ignore these. */
+  /* Open MPI: one process needs neither a daemon beside it nor a folder in TMPDIR, and both fail with 50 lines where
+   * they cannot be had. Other MPIs ignore these. */
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
   RB_PETSC(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));

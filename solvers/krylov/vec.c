@@ -16,9 +16,9 @@ typedef struct {
 /* What the next vector is created with: PETSc's constructor takes no argument of ours. */
 static store next;
 
-#define TRY(call)                              \
-  do {                                         \
-    rb_status st_ = (call);                    \
+#define TRY(call)                                \
+  do {                                           \
+    rb_status st_ = (call);                      \
     if (st_ != RB_OK) return rb_petsc_code(st_); \
   } while (0)
 
@@ -64,7 +64,8 @@ static PetscErrorCode set(Vec z, PetscScalar a) {
   return 0;
 }
 static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y, PetscScalar c) {
-  TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : NULL, b, y ? of(y)->values : NULL, c, of(z)->values));
+  TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : NULL, b, y ? of(y)->values : NULL, c,
+                       of(z)->values));
   return 0;
 }
 static PetscErrorCode scale(Vec z, PetscScalar c) { return combine(z, 0, NULL, 0, NULL, c); }
@@ -73,7 +74,9 @@ static PetscErrorCode axpy(Vec z, PetscScalar a, Vec x) { return combine(z, a, x
 static PetscErrorCode aypx(Vec z, PetscScalar c, Vec x) { return combine(z, 1, x, 0, NULL, c); }
 static PetscErrorCode axpby(Vec z, PetscScalar a, PetscScalar c, Vec x) { return combine(z, a, x, 0, NULL, c); }
 static PetscErrorCode waxpy(Vec z, PetscScalar a, Vec x, Vec y) { return combine(z, a, x, 1, y, 0); }
-static PetscErrorCode axpbypcz(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y) { return combine(z, a, x, b, y, c); }
+static PetscErrorCode axpbypcz(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y) {
+  return combine(z, a, x, b, y, c);
+}
 static PetscErrorCode maxpy(Vec z, PetscInt n, const PetscScalar *a, Vec *x) {
   for (PetscInt i = 0; i < n; i++) PetscCall(axpy(z, a[i], x[i]));
   return 0;
@@ -105,7 +108,8 @@ static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
     *out = fmax(fabs(e.least), fabs(e.greatest));
     return 0;
   }
-  PetscCheck(type == NORM_2 || type == NORM_FROBENIUS, PETSC_COMM_SELF, PETSC_ERR_SUP, "vectors of type regbench have the 2-norm and the maximum norm");
+  PetscCheck(type == NORM_2 || type == NORM_FROBENIUS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "vectors of type regbench have the 2-norm and the maximum norm");
   PetscCall(dot(x, x, &square));
   *out = sqrt(square);
   return 0;
@@ -118,11 +122,33 @@ static PetscErrorCode construct(Vec v) {
   *s = (store){.backend = next.backend, .dtype = next.dtype};
   v->data = s;
   *v->ops = (struct _VecOps){
-      .duplicate = duplicate, .duplicatevecs = duplicate_several, .destroyvecs = VecDestroyVecs_Default, .destroy = destroy,
-      .getsize = getsize, .getlocalsize = getsize, .set = set, .copy = copy, .scale = scale, .axpy = axpy, .aypx = aypx, .axpby = axpby,
-      .waxpy = waxpy, .axpbypcz = axpbypcz, .maxpy = maxpy, .pointwisemult = pointwise_mult, .pointwisedivide = pointwise_divide,
-      .dot = dot, .tdot = dot, .mdot = mdot, .mtdot = mdot, .norm = norm,
-      .dot_local = dot, .tdot_local = dot, .mdot_local = mdot, .mtdot_local = mdot, .norm_local = norm,
+      .duplicate = duplicate,
+      .duplicatevecs = duplicate_several,
+      .destroyvecs = VecDestroyVecs_Default,
+      .destroy = destroy,
+      .getsize = getsize,
+      .getlocalsize = getsize,
+      .set = set,
+      .copy = copy,
+      .scale = scale,
+      .axpy = axpy,
+      .aypx = aypx,
+      .axpby = axpby,
+      .waxpy = waxpy,
+      .axpbypcz = axpbypcz,
+      .maxpy = maxpy,
+      .pointwisemult = pointwise_mult,
+      .pointwisedivide = pointwise_divide,
+      .dot = dot,
+      .tdot = dot,
+      .mdot = mdot,
+      .mtdot = mdot,
+      .norm = norm,
+      .dot_local = dot,
+      .tdot_local = dot,
+      .mdot_local = mdot,
+      .mtdot_local = mdot,
+      .norm_local = norm,
   };
   TRY(rb_field_create(rb_field_variant(next.backend->kind), &d, &s->field));
   TRY(rb_alloc(s->backend, (size_t)v->map->n * rb_dtype_size(s->dtype), &s->values));
@@ -134,7 +160,8 @@ rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out
   static int registered;
   rb_status st = RB_OK;
   *out = NULL;
-  RB_CHECK(n < (int64_t)1 << 31, RB_EUNSUPPORTED, "PETSc's 32-bit indices end at 2^31 values, %lld asked for; take a smaller size", (long long)n);
+  RB_CHECK(n < (int64_t)1 << 31, RB_EUNSUPPORTED,
+           "PETSc's 32-bit indices end at 2^31 values, %lld asked for; take a smaller size", (long long)n);
   RB_TRY(rb_krylov_open());
   if (!registered) RB_PETSC(VecRegister("regbench", construct));
   registered = 1;

@@ -5,15 +5,21 @@
 #include <string.h>
 #include <time.h>
 
-enum { HOST_UNKNOWNS = 30000 }; /* up to here the optimiser's vectors lie on the host: some 40 small operations an iteration */
+enum {
+  HOST_UNKNOWNS = 30000
+}; /* up to here the optimiser's vectors lie on the host: some 40 small operations an iteration */
 
-static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/omp", RB_F32}, cpu_f64 = {"cpu/omp", RB_F64};
-static const rb_landmarks_config gpu_cublas = {"cuda/cublas", RB_F32}, gpu_shared = {"cuda/shared-reduction", RB_F32}, gpu = {"cuda/tiled", RB_F32};
+static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/omp", RB_F32},
+                                 cpu_f64 = {"cpu/omp", RB_F64};
+static const rb_landmarks_config gpu_cublas = {"cuda/cublas", RB_F32}, gpu_shared = {"cuda/shared-reduction", RB_F32},
+                                 gpu = {"cuda/tiled", RB_F32};
 static const rb_variant variants[] = {
-    {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit", RB_CPU, &cpu_naive},
+    {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit", RB_CPU,
+     &cpu_naive},
     {"cpu", "", "float32, all cores", RB_CPU, &cpu},
     {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
-    {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones", RB_CUDA, &gpu_cublas},
+    {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones", RB_CUDA,
+     &gpu_cublas},
     {"gpu-shared", "GPU", "float32, the paper's design: binary reduction in shared memory", RB_CUDA, &gpu_shared},
     {"gpu", "", "float32, ours: a flow a kernel, an evaluation a CUDA graph", RB_CUDA, &gpu},
 };
@@ -69,19 +75,25 @@ static PetscErrorCode finished(Tao tao, void *context) {
   PetscCall(TaoGetConvergedReason(tao, &reason));
   if (reason != TAO_CONTINUE_ITERATING) return 0; /* the line search failed: TAO asks all the same */
   PetscCall(TaoGetSolutionStatus(tao, NULL, &f, &gradient, NULL, NULL, NULL));
-  if (s->options.interrupted && *s->options.interrupted) reason = TAO_DIVERGED_USER;
-  else if (gradient == 0) reason = TAO_CONVERGED_GATOL;
-  else if (s->result->evaluations >= s->options.evaluations) reason = TAO_DIVERGED_MAXFCN;
+  if (s->options.interrupted && *s->options.interrupted)
+    reason = TAO_DIVERGED_USER;
+  else if (gradient == 0)
+    reason = TAO_CONVERGED_GATOL;
+  else if (s->result->evaluations >= s->options.evaluations)
+    reason = TAO_DIVERGED_MAXFCN;
   PetscCall(TaoSetConvergedReason(tao, reason));
   return 0;
 }
 
 static rb_status create_optimiser(rb_landmarks *s) {
   rb_status st = RB_OK;
-  RB_TRY(rb_krylov_options("-tao_lmvm_mat_lmvm_scale_type scalar "      /* PETSc's default scaling reaches for a host array */
-                           "-tao_lmvm_mat_lmvm_hist_size 10")); /* 5, as VNL's, ends at 0.0630 mm on the authors' pair, 10 at 0.0616, 20 at 0.0604 */
+  RB_TRY(
+      rb_krylov_options("-tao_lmvm_mat_lmvm_scale_type scalar " /* PETSc's default scaling reaches for a host array */
+                        "-tao_lmvm_mat_lmvm_hist_size 10")); /* 5, as VNL's, ends at 0.0630 mm on the authors' pair,
+                                                                10 at 0.0616, 20 at 0.0604 */
   RB_TRY(rb_krylov_options(s->options.petsc));
-  RB_TRY(s->on_host ? rb_host_vec_create(s->unknowns, &s->momentum) : rb_vec_create(s->backend, s->options.dtype, s->unknowns, &s->momentum));
+  RB_TRY(s->on_host ? rb_host_vec_create(s->unknowns, &s->momentum)
+                    : rb_vec_create(s->backend, s->options.dtype, s->unknowns, &s->momentum));
   RB_PETSC(VecDuplicate(s->momentum, &s->best));
   RB_PETSC(VecSet(s->momentum, 0));
   RB_PETSC(VecSet(s->best, 0));
@@ -107,8 +119,8 @@ done:
   return st;
 }
 
-rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
-                              const double *target, rb_landmarks **out) {
+rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim,
+                              const double *template_points, const double *target, rb_landmarks **out) {
   rb_status st = RB_OK;
   rb_landmarks *s = NULL;
   rb_gausssum_desc d = {.n = n, .dim = dim, .dtype = options->dtype};
@@ -131,7 +143,8 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) RB_TRY(rb_alloc(s->backend, one, arrays[i]));
   const size_t stride = rb_landmarks_stride(s), bytes = 3 * stride + 2 * sizeof(double);
   RB_TRY(rb_alloc(s->backend, bytes, (void **)&s->answer));
-  s->beta0 = s->answer, s->hp0 = s->answer + stride, s->miss = s->answer + 2 * stride, s->sums_kept = (double *)(s->answer + 3 * stride);
+  s->beta0 = s->answer, s->hp0 = s->answer + stride, s->miss = s->answer + 2 * stride,
+  s->sums_kept = (double *)(s->answer + 3 * stride);
   RB_TRY(s->backend->fill(s->answer, 0, bytes)); /* what lies between the arrays is sent, too */
   RB_TRY(s->backend->fill(s->beta, 0, one));
   s->fetched = malloc(bytes), s->narrow = malloc((size_t)s->unknowns * sizeof *s->narrow);
@@ -146,10 +159,12 @@ done:
   return st;
 }
 
-/* The history of positions and momenta, the optimiser's vectors (10 corrections are 20 of them), and what the sums need besides. */
+/* The history of positions and momenta, the optimiser's vectors (10 corrections are 20 of them), and what the sums
+ * need besides. */
 size_t rb_landmarks_predict(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim) {
   const rb_gausssum_desc d = {.n = n, .dim = dim, .dtype = options->dtype};
-  return (size_t)dim * (size_t)n * rb_dtype_size(d.dtype) * (2 * (size_t)options->steps + 50) + rb_gausssum_workspace(gausssum, &d);
+  return (size_t)dim * (size_t)n * rb_dtype_size(d.dtype) * (2 * (size_t)options->steps + 50) +
+         rb_gausssum_workspace(gausssum, &d);
 }
 
 void rb_landmarks_destroy(rb_landmarks *s) {
@@ -166,7 +181,8 @@ void rb_landmarks_destroy(rb_landmarks *s) {
   free(s);
 }
 
-/* p0 = (target - template) / T, as the authors' program; 0 where points lie so densely that this misses by more than staying. */
+/* p0 = (target - template) / T, as the authors' program; 0 where points lie so densely that this misses by more than
+ * staying. */
 static rb_status start(rb_landmarks *s) {
   rb_status st = RB_OK;
   double value, kinetic, still;
@@ -208,11 +224,13 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
   RB_PETSC(TaoGetIterationNumber(s->tao, &iterations));
   out->iterations = (int)iterations;
   out->end = reason == TAO_DIVERGED_USER ? RB_LANDMARKS_INTERRUPTED
-             : reason == TAO_DIVERGED_LS_FAILURE && out->evaluations < s->options.evaluations ? RB_LANDMARKS_LINE_SEARCH
+             : reason == TAO_DIVERGED_LS_FAILURE && out->evaluations < s->options.evaluations
+                 ? RB_LANDMARKS_LINE_SEARCH
              : reason > 0 ? RB_LANDMARKS_CONVERGED
                           : RB_LANDMARKS_EVALUATIONS;
   RB_CHECK(isfinite(s->best_objective), RB_EINVALID, "the objective was never finite");
-  RB_TRY(rb_landmarks_objective(s, s->best, &out->objective, &out->kinetic, NULL)); /* the plans hold the best flow again */
+  RB_TRY(rb_landmarks_objective(s, s->best, &out->objective, &out->kinetic,
+                                NULL)); /* the plans hold the best flow again */
   RB_TRY(rb_landmarks_distances(s, s->options.steps - 1, &out->average_after, &out->greatest_after));
 done:
   s->result = NULL;

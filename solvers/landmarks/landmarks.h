@@ -4,9 +4,10 @@
  *   q' = dH/dp, p' = -dH/dq by explicit Euler over T time points, dt = 1/(T - 1),   H = 1/2 p' K(q) p
  *
  * (the authors' program weighs by lambda / 2: what the paper calls 500000 is 250000 here)
- * with the Gaussian kernel of the family gausssum. The gradient is that of the discrete flow, by back-propagation through
- * its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method, its vectors in the backend's memory above 30000 unknowns and on the host below; the paper used
- * VNL's. Sources: shooting2018 sections 2.1 and 2.2; the 1/2 and dt are its reference implementation's. */
+ * with the Gaussian kernel of the family gausssum. The gradient is that of the discrete flow, by back-propagation
+ * through its steps. Optimiser: PETSc TAO's limited-memory quasi-Newton method, its vectors in the backend's memory
+ * above 30000 unknowns and on the host below; the paper used VNL's. Sources: shooting2018 sections 2.1 and 2.2; the
+ * 1/2 and dt are its reference implementation's. */
 #ifndef RB_LANDMARKS_H
 #define RB_LANDMARKS_H
 
@@ -29,7 +30,12 @@ typedef struct {
 } rb_landmarks_options;
 rb_landmarks_options rb_landmarks_defaults(void);
 
-typedef enum { RB_LANDMARKS_EVALUATIONS, RB_LANDMARKS_CONVERGED, RB_LANDMARKS_LINE_SEARCH, RB_LANDMARKS_INTERRUPTED } rb_landmarks_end;
+typedef enum {
+  RB_LANDMARKS_EVALUATIONS,
+  RB_LANDMARKS_CONVERGED,
+  RB_LANDMARKS_LINE_SEARCH,
+  RB_LANDMARKS_INTERRUPTED
+} rb_landmarks_end;
 
 typedef struct {
   int evaluation;
@@ -40,8 +46,8 @@ enum { RB_LANDMARKS_ROWS = 4096 };
 typedef struct {
   rb_landmarks_end end;
   int evaluations, iterations;
-  double objective, kinetic;               /* of the best momentum found, where the end positions below are */
-  double average_before, greatest_before;  /* distances to the target, in the points' unit */
+  double objective, kinetic;              /* of the best momentum found, where the end positions below are */
+  double average_before, greatest_before; /* distances to the target, in the points' unit */
   double average_after, greatest_after;
   double seconds;
   rb_landmarks_row table[RB_LANDMARKS_ROWS]; /* every evaluation */
@@ -52,12 +58,12 @@ typedef void (*rb_landmarks_hook)(void *context, const rb_landmarks_row *row);
 typedef struct rb_landmarks rb_landmarks;
 
 /* template_points, target [dim][n], host. RB_EINVAL for options out of range. */
-rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim, const double *template_points,
-                              const double *target, rb_landmarks **out);
+rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim,
+                              const double *template_points, const double *target, rb_landmarks **out);
 /* Bytes on the backend that _create and _solve ask for. */
 size_t rb_landmarks_predict(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim);
-/* From p0 = (target - template) / T as the authors' program, or from 0 where that is better. Ending without convergence is
- * RB_OK; the best momentum seen is kept. */
+/* From p0 = (target - template) / T as the authors' program, or from 0 where that is better. Ending without
+ * convergence is RB_OK; the best momentum seen is kept. */
 rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *context, rb_landmarks_result *out);
 /* E and its gradient [dim][n] (may be NULL) at a momentum of the host. */
 rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double *objective, double *gradient);

@@ -6,8 +6,12 @@
 #include <string.h>
 
 size_t rb_landmarks_value_size(const rb_landmarks *s) { return rb_dtype_size(s->options.dtype); }
-size_t rb_landmarks_stride(const rb_landmarks *s) { return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256; }
-static void *at(const rb_landmarks *s, char *history, int t) { return history + (size_t)t * (size_t)s->unknowns * rb_landmarks_value_size(s); }
+size_t rb_landmarks_stride(const rb_landmarks *s) {
+  return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256;
+}
+static void *at(const rb_landmarks *s, char *history, int t) {
+  return history + (size_t)t * (size_t)s->unknowns * rb_landmarks_value_size(s);
+}
 
 /* ---- between host doubles and the backend's type -------------------------------------------------------- */
 
@@ -61,7 +65,8 @@ done:
 /* Flow from q(0), p(0); Hp(q0, p0) stays in hp0. */
 static rb_status shoot(rb_landmarks *s) {
   rb_status st = RB_OK;
-  if (rb_gausssum_shoots(s->sums)) return rb_gausssum_shoot(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->hp0);
+  if (rb_gausssum_shoots(s->sums))
+    return rb_gausssum_shoot(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->hp0);
   for (int t = 0; t + 1 < s->options.steps; t++) {
     void *hp = t == 0 ? s->hp0 : s->beta;
     RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
@@ -72,15 +77,18 @@ done:
   return st;
 }
 
-/* The misfit's derivative by p(0), over 2 lambda, to beta0: from alpha = q(1) - target and beta = 0 at the end, backwards through the steps. */
+/* The misfit's derivative by p(0), over 2 lambda, to beta0: from alpha = q(1) - target and beta = 0 at the end,
+ * backwards through the steps. */
 static rb_status propagate_back(rb_landmarks *s) {
   rb_status st = RB_OK;
   if (rb_gausssum_shoots(s->sums)) /* s->beta stays 0 */
-    return rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->miss, s->beta, s->alpha, s->beta0);
+    return rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->miss, s->beta,
+                                  s->alpha, s->beta0);
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, NULL, 0, s->alpha));
   RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta0));
   for (int t = s->options.steps - 2; t >= 0; t--) {
-    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta0, s->hq, s->beta));
+    RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta0, s->hq,
+                                s->beta));
     RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
     RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->beta, 0, NULL, 1, s->beta0));
   }
@@ -102,7 +110,8 @@ done:
   return st;
 }
 
-/* The first evaluation is issued as it is (libraries set up what they need), the second recorded, the others replayed. */
+/* The first evaluation is issued as it is (libraries set up what they need), the second recorded, the others
+ * replayed. */
 static rb_status evaluate(rb_landmarks *s, int with_gradient) {
   rb_status st = RB_OK;
   void *recording = NULL;
@@ -122,13 +131,15 @@ done:
   return st;
 }
 
-/* The same on the host, for its optimiser: the answer comes in one transfer, sums and gradient are made of it here. */
+/* The same on the host, for its optimiser: the answer comes in one transfer, sums and gradient are made of it here.
+ */
 static rb_status objective_on_host(rb_landmarks *s, Vec x, double *kinetic, double *misfit, Vec g) {
   rb_status st = RB_OK;
   const size_t stride = rb_landmarks_stride(s), skip = g ? 0 : stride;
   const PetscScalar *p;
   PetscScalar *to = NULL;
-  const float *beta = (const float *)s->fetched, *hp = (const float *)(s->fetched + stride), *miss = (const float *)(s->fetched + 2 * stride);
+  const float *beta = (const float *)s->fetched, *hp = (const float *)(s->fetched + stride),
+              *miss = (const float *)(s->fetched + 2 * stride);
   double energy = 0, square = 0;
   RB_PETSC(VecGetArrayRead(x, &p));
   for (int64_t i = 0; i < s->unknowns; i++) s->narrow[i] = (float)p[i];
@@ -136,7 +147,8 @@ static rb_status objective_on_host(rb_landmarks *s, Vec x, double *kinetic, doub
   RB_TRY(evaluate(s, g != NULL));
   RB_TRY(s->backend->download(s->fetched + skip, s->answer + skip, 3 * stride - skip));
 #pragma omp simd reduction(+ : energy, square)
-  for (int64_t i = 0; i < s->unknowns; i++) energy += p[i] * (double)hp[i], square += (double)miss[i] * (double)miss[i];
+  for (int64_t i = 0; i < s->unknowns; i++)
+    energy += p[i] * (double)hp[i], square += (double)miss[i] * (double)miss[i];
   RB_PETSC(VecRestoreArrayRead(x, &p));
   if (g) {
     RB_PETSC(VecGetArrayWrite(g, &to));
@@ -158,7 +170,8 @@ rb_status rb_landmarks_objective(rb_landmarks *s, Vec x, double *value, double *
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, NULL, 0, at(s, s->p, 0)));
     RB_TRY(evaluate(s, g != NULL));
     RB_TRY(s->backend->download(sums, s->sums_kept, sizeof sums));
-    if (g) RB_TRY(rb_field_combine(s->field, s->unknowns, 2 * s->options.lambda, s->beta0, 1, s->hp0, 0, rb_vec_data(g)));
+    if (g)
+      RB_TRY(rb_field_combine(s->field, s->unknowns, 2 * s->options.lambda, s->beta0, 1, s->hp0, 0, rb_vec_data(g)));
   }
   *kinetic = sums[0] / 2;
   *value = *kinetic + s->options.lambda * sums[1];
@@ -176,7 +189,8 @@ rb_status rb_landmarks_distances(rb_landmarks *s, int t, double *average, double
   RB_TRY(rb_landmarks_download(s, s->target, s->unknowns, target));
   for (int64_t i = 0; i < s->n; i++) {
     double r2 = 0;
-    for (int c = 0; c < s->dim; c++) r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
+    for (int c = 0; c < s->dim; c++)
+      r2 += (q[c * s->n + i] - target[c * s->n + i]) * (q[c * s->n + i] - target[c * s->n + i]);
     *average += sqrt(r2) / (double)s->n;
     *greatest = fmax(*greatest, sqrt(r2));
   }

@@ -8,21 +8,23 @@
 
 struct rb_landmarks {
   const rb_backend *backend;
-  int on_host; /* the optimiser's vectors: host_vec.h's, where a GPU's latency costs more than the arithmetic; else on the backend */
+  int on_host; /* the optimiser's vectors: host_vec.h's, where a GPU's latency costs more than the arithmetic; else on
+                  the backend */
   rb_landmarks_options options;
   int64_t n, unknowns; /* points; dim n */
   int dim;
   double dt;
   rb_gausssum_plan *sums;
   rb_field_plan *field;
-  char *q, *p;                     /* [steps][dim][n]: the flow of the last evaluation, p(0) its argument */
+  char *q, *p;                      /* [steps][dim][n]: the flow of the last evaluation, p(0) its argument */
   void *target, *hq, *alpha, *beta; /* [dim][n]; alpha, beta where they are worked out step by step */
-  char *answer;                    /* what an evaluation makes, one transfer: beta(0), Hp(q0, p0), q(1) - target, each [dim][n] and rb_landmarks_stride apart, */
-  void *beta0, *hp0, *miss;        /* these three, */
-  double *sums_kept;               /* and p0.Hp, |q(1) - target|^2 where the vectors are on the backend */
-  char *fetched;                   /* the host's copy */
-  float *narrow;                   /* p(0) on its way from the optimiser's doubles */
-  void *recording;                                       /* of one evaluation with its gradient, where the backend can replay */
+  char *answer; /* what an evaluation makes, one transfer: beta(0), Hp(q0, p0), q(1) - target, each [dim][n] and
+                   rb_landmarks_stride apart, */
+  void *beta0, *hp0, *miss; /* these three, */
+  double *sums_kept;        /* and p0.Hp, |q(1) - target|^2 where the vectors are on the backend */
+  char *fetched;            /* the host's copy */
+  float *narrow;            /* p(0) on its way from the optimiser's doubles */
+  void *recording;          /* of one evaluation with its gradient, where the backend can replay */
   int evaluated;
   Vec momentum, best;
   Tao tao;

@@ -177,11 +177,13 @@ static void control_groups_limit_memory(void **s) {
   snprintf(path, sizeof path, "%s/a/b", root);
   write_text(path, "memory.max", "max\n");
   snprintf(path, sizeof path, "%s/a", root);
-  write_text(path, "memory.max", "1000000\n"), write_text(path, "memory.current", "400000\n"), write_text(path, "memory.stat", "anon 1\ninactive_file 100000\n");
+  write_text(path, "memory.max", "1000000\n"), write_text(path, "memory.current", "400000\n"),
+      write_text(path, "memory.stat", "anon 1\ninactive_file 100000\n");
   write_text(root, "cgroup", "0::/a/b\n");
   assert_int_equal(rb_memory_left_by_groups(membership, root), 700000);
   snprintf(path, sizeof path, "%s/memory", root);
-  write_text(path, "memory.limit_in_bytes", "9223372036854771712\n"), write_text(path, "memory.usage_in_bytes", "5\n");
+  write_text(path, "memory.limit_in_bytes", "9223372036854771712\n"),
+      write_text(path, "memory.usage_in_bytes", "5\n");
   write_text(root, "cgroup", "4:cpu,memory:/absent\n");
   assert_true(rb_memory_left_by_groups(membership, root) == SIZE_MAX);
   write_text(path, "memory.limit_in_bytes", "50\n");
@@ -192,13 +194,19 @@ static void control_groups_limit_memory(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cuda_errors_tell_the_way_out), cmocka_unit_test(gpu_memory_runs_out), cmocka_unit_test(first_message_wins),        cmocka_unit_test(memory_is_counted),
+      cmocka_unit_test(cuda_errors_tell_the_way_out),
+      cmocka_unit_test(gpu_memory_runs_out),
+      cmocka_unit_test(first_message_wins),
+      cmocka_unit_test(memory_is_counted),
       cmocka_unit_test(out_of_memory_names_the_bytes),
 #ifndef NDEBUG
       cmocka_unit_test(debug_memory_is_poisoned_and_guarded),
 #endif
-      cmocka_unit_test(control_groups_limit_memory), cmocka_unit_test(nearest_name_is_offered),   cmocka_unit_test(names_are_unique),
-      cmocka_unit_test(wave_numbers_drop_nyquist), cmocka_unit_test(random_numbers_are_uniform),
+      cmocka_unit_test(control_groups_limit_memory),
+      cmocka_unit_test(nearest_name_is_offered),
+      cmocka_unit_test(names_are_unique),
+      cmocka_unit_test(wave_numbers_drop_nyquist),
+      cmocka_unit_test(random_numbers_are_uniform),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,16 +124,23 @@ static void headers_that_cannot_be_meant(void **state) {
     size_t at;
     float value;
     const char *told;
-  } floats[] = {{offsetof(nifti_1_header, vox_offset), 0, "vox_offset"}, {offsetof(nifti_1_header, vox_offset), -352, "vox_offset"},
-                {offsetof(nifti_1_header, vox_offset), NAN, "vox_offset"}, {offsetof(nifti_1_header, scl_slope), INFINITY, "scl_slope"}};
+  } floats[] = {{offsetof(nifti_1_header, vox_offset), 0, "vox_offset"},
+                {offsetof(nifti_1_header, vox_offset), -352, "vox_offset"},
+                {offsetof(nifti_1_header, vox_offset), NAN, "vox_offset"},
+                {offsetof(nifti_1_header, scl_slope), INFINITY, "scl_slope"}};
   static const struct {
     size_t at;
     short value;
     const char *told;
-  } shorts[] = {{offsetof(nifti_1_header, sizeof_hdr), 0, "sizeof_hdr"}, {offsetof(nifti_1_header, bitpix), 16, "bitpix"}, {offsetof(nifti_1_header, datatype), 4, "bitpix"},
-                {offsetof(nifti_1_header, dim) + 2, -4, "voxels along axis 1"}, {offsetof(nifti_1_header, dim) + 2, 30000, "truncated"}};
-  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) refused(with_field(floats[i].at, &floats[i].value, sizeof(float)), RB_EFORMAT, floats[i].told);
-  for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) refused(with_field(shorts[i].at, &shorts[i].value, sizeof(short)), RB_EFORMAT, shorts[i].told);
+  } shorts[] = {{offsetof(nifti_1_header, sizeof_hdr), 0, "sizeof_hdr"},
+                {offsetof(nifti_1_header, bitpix), 16, "bitpix"},
+                {offsetof(nifti_1_header, datatype), 4, "bitpix"},
+                {offsetof(nifti_1_header, dim) + 2, -4, "voxels along axis 1"},
+                {offsetof(nifti_1_header, dim) + 2, 30000, "truncated"}};
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+    refused(with_field(floats[i].at, &floats[i].value, sizeof(float)), RB_EFORMAT, floats[i].told);
+  for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+    refused(with_field(shorts[i].at, &shorts[i].value, sizeof(short)), RB_EFORMAT, shorts[i].told);
 }
 /* A file that goes on for long, a folder, and a pipe, which would hang. */
 static void files_that_are_none(void **state) {
@@ -228,8 +235,8 @@ static void a_write_that_fails_leaves_nothing(void **s) {
   free(data);
 }
 
-/* Several gzip members and a short last one: bit for bit, by this reader and by the NIfTI library's own. Vectors by the library, too: its x, y, z are our
- * third, second and first, in millimetres of voxels of 2 x 4 x 8 mm. */
+/* Several gzip members and a short last one: bit for bit, by this reader and by the NIfTI library's own. Vectors by
+ * the library, too: its x, y, z are our third, second and first, in millimetres of voxels of 2 x 4 x 8 mm. */
 static void large_files_come_back(void **s) {
   (void)s;
   const rb_grid g = rb_grid_make(75, 80, 96);
@@ -287,7 +294,7 @@ static void resampling(void **s) {
   assert_int_equal(rb_resample(RB_POINT, from, in, to, out), RB_OK);
   assert_true(fabsf(out[4] - 2.5f) < 1e-6f);
   assert_int_equal(rb_resample(RB_NEAREST, from, in, to, out), RB_OK);
-  assert_true(out[4] == 3); /* 2.5: ties up */
+  assert_true(out[4] == 3);                                                /* 2.5: ties up */
   assert_int_equal(rb_resample(RB_ANTIALIAS, from, in, from, out), RB_OK); /* same grid: identity */
   for (int i = 0; i < 24; i++) assert_true(fabsf(out[i] - in[i]) < 1e-6f);
 }
@@ -310,7 +317,8 @@ static void phantoms(void **s) {
   for (int a = 0; a < 3; a++) {
     double up[3] = {x[0], x[1], x[2]}, down[3] = {x[0], x[1], x[2]};
     up[a] += h, down[a] -= h;
-    assert_true(fabs((rb_phantom_product(up) - rb_phantom_product(down)) / (2 * h) - rb_phantom_product_partial(x, a)) < 1e-8);
+    assert_true(fabs((rb_phantom_product(up) - rb_phantom_product(down)) / (2 * h) -
+                     rb_phantom_product_partial(x, a)) < 1e-8);
     sum += (rb_phantom_vector(up, a) - rb_phantom_vector(down, a)) / (2 * h);
   }
   assert_true(fabs(sum - rb_phantom_vector_divergence(x)) < 1e-8);
@@ -329,10 +337,16 @@ static int tear_down(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(good_files_are_read),       cmocka_unit_test(bad_files_are_told),
-      cmocka_unit_test(gzip_checksum_is_believed), cmocka_unit_test(headers_that_cannot_be_meant), cmocka_unit_test(files_that_are_none), cmocka_unit_test(axes_are_compared), cmocka_unit_test(a_write_that_fails_leaves_nothing),
+      cmocka_unit_test(good_files_are_read),
+      cmocka_unit_test(bad_files_are_told),
+      cmocka_unit_test(gzip_checksum_is_believed),
+      cmocka_unit_test(headers_that_cannot_be_meant),
+      cmocka_unit_test(files_that_are_none),
+      cmocka_unit_test(axes_are_compared),
+      cmocka_unit_test(a_write_that_fails_leaves_nothing),
       cmocka_unit_test(large_files_come_back),
-      cmocka_unit_test(resampling),                cmocka_unit_test(phantoms),
+      cmocka_unit_test(resampling),
+      cmocka_unit_test(phantoms),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -52,14 +52,16 @@ static void metrics_are_not_dropped(void **s) {
 static void comparisons(void **s) {
   (void)s;
   const double a[3] = {1, 0.99, 1.01};
-  const double same[3] = {1.01, 1.0, 1.02}, slow[3] = {1.2, 1.19, 1.21}, fast[3] = {0.5, 0.49, 0.51}, vague[3] = {1.05, 0.9, 1.3};
+  const double same[3] = {1.01, 1.0, 1.02}, slow[3] = {1.2, 1.19, 1.21}, fast[3] = {0.5, 0.49, 0.51},
+               vague[3] = {1.05, 0.9, 1.3};
   double r[3];
   assert_int_equal(rb_compare_times(a, same, 0.05, r), RB_SAME);
   assert_int_equal(rb_compare_times(a, slow, 0.05, r), RB_SLOWER);
   assert_true(fabs(r[0] - 1.2) < 1e-12 && r[1] < r[0] && r[2] > r[0]);
   assert_int_equal(rb_compare_times(a, fast, 0.05, r), RB_FASTER);
   assert_int_equal(rb_compare_times(a, vague, 0.05, r), RB_AMBIGUOUS);
-  const double above[3] = {1.2, 1.2, INFINITY}, below[3] = {0.5, 0, 0.5}, none[3] = {NAN, NAN, NAN}; /* printed bounds; nothing */
+  const double above[3] = {1.2, 1.2, INFINITY}, below[3] = {0.5, 0, 0.5},
+               none[3] = {NAN, NAN, NAN}; /* printed bounds; nothing */
   assert_int_equal(rb_compare_times(a, above, 0.05, r), RB_SLOWER);
   assert_int_equal(rb_compare_times(a, below, 0.05, r), RB_FASTER);
   assert_int_equal(rb_compare_times(a, none, 0.05, r), RB_INCOMPARABLE);
@@ -67,30 +69,39 @@ static void comparisons(void **s) {
 
 static const char descriptor[] =
     "schema: 1\npaper: p\nname: n\ntitle: t\nsource: s\ncache: warm\n"
-    "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: linear}\n  - {label: B, kind: interp, variant: cpu/ref, basis: linear}\n"
+    "methods:\n  - {label: A, kind: interp, variant: cpu/omp, basis: linear}\n  - {label: B, kind: interp, variant: "
+    "cpu/ref, basis: linear}\n"
     "axes:\n  - {name: size, quick: [\"64\", \"128\"]}\n"
-    "columns:\n  - {name: error, metric: error_rms, title: e, class: numeric}\n  - {name: t, metric: time, title: t, class: hardware}\n"
+    "columns:\n  - {name: error, metric: error_rms, title: e, class: numeric}\n  - {name: t, metric: time, title: t, "
+    "class: hardware}\n"
     "claims:\n"
     "  - {id: c1, text: x, metric: time, left: A, right: B, relation: \"<=\", factor: 0.5}\n"
-    "  - {id: c2, text: x, metric: time, left: A, right: B, relation: \">=\", factor: 1, axis: size, values: [\"64\"]}\n"
-    "  - {id: c3, text: x, metric: error_rms, left: A, right: \"0.01\", relation: \"<=\", factor: 1, axis: size, values: [\"256\"]}\n"
+    "  - {id: c2, text: x, metric: time, left: A, right: B, relation: \">=\", factor: 1, axis: size, values: "
+    "[\"64\"]}\n"
+    "  - {id: c3, text: x, metric: error_rms, left: A, right: \"0.01\", relation: \"<=\", factor: 1, axis: size, "
+    "values: [\"256\"]}\n"
     "  - {id: c4, text: x, metric: time, left: A, right: B, relation: \"<=\", factor: 0.5, where: \"size=64\"}\n"
     "  - {id: c5, text: x, metric: error_rms, left: A, right: published, relation: \"<=\", factor: 1}\n"
-    "  - {id: c6, text: x, metric: error_rms, left: A, right: published, relation: \"<=\", factor: 1, where: \"size=64\"}\n";
-static const char published[] = "# a comment\nmachine,size,method,error,t\nOld GPU,64,A,9.9e-3,1e-3\nOld GPU,128,A,7.2e-4,\nHere,64,B,2.6e-2,2e-3\n";
+    "  - {id: c6, text: x, metric: error_rms, left: A, right: published, relation: \"<=\", factor: 1, where: "
+    "\"size=64\"}\n";
+static const char published[] =
+    "# a comment\nmachine,size,method,error,t\nOld GPU,64,A,9.9e-3,1e-3\nOld "
+    "GPU,128,A,7.2e-4,\nHere,64,B,2.6e-2,2e-3\n";
 
 static json_t *a_case(const char *method, const char *size, double error, double time) {
   char id[64];
   snprintf(id, sizeof id, "%s size=%s", method, size);
-  return json_pack("{s:s,s:s,s:{s:s},s:s,s:s,s:s,s:{s:{s:f,s:s},s:{s:f,s:s}},s:{s:f,s:f}}", "id", id, "method", method, "axes", "size", size, "kind",
-                   "interp", "status", "valid", "source", "", "metrics", "error_rms", "value", error, "unit", "1", "time", "value", time, "unit", "s",
-                   "timing", "low", time, "high", time);
+  return json_pack("{s:s,s:s,s:{s:s},s:s,s:s,s:s,s:{s:{s:f,s:s},s:{s:f,s:s}},s:{s:f,s:f}}", "id", id, "method",
+                   method, "axes", "size", size, "kind", "interp", "status", "valid", "source", "", "metrics",
+                   "error_rms", "value", error, "unit", "1", "time", "value", time, "unit", "s", "timing", "low",
+                   time, "high", time);
 }
 
 static json_t *a_record(void) {
-  return json_pack("{s:s,s:s,s:s,s:s,s:{s:s},s:{s:s},s:[o,o,o,o]}", "schema", "regbench-record", "schema_version", "1.0.0", "descriptor", descriptor,
-                   "published", published, "machine", "name", "Here", "experiment", "name", "n", "cases", a_case("A", "64", 9.82e-3, 1e-3),
-                   a_case("B", "64", 2.75e-2, 2.0004e-3), a_case("A", "128", 8e-4, 1e-3), a_case("B", "128", 1e-3, 1.5e-3));
+  return json_pack("{s:s,s:s,s:s,s:s,s:{s:s},s:{s:s},s:[o,o,o,o]}", "schema", "regbench-record", "schema_version",
+                   "1.0.0", "descriptor", descriptor, "published", published, "machine", "name", "Here", "experiment",
+                   "name", "n", "cases", a_case("A", "64", 9.82e-3, 1e-3), a_case("B", "64", 2.75e-2, 2.0004e-3),
+                   a_case("A", "128", 8e-4, 1e-3), a_case("B", "128", 1e-3, 1.5e-3));
 }
 
 static void cells(void **s) {
@@ -100,12 +111,15 @@ static void cells(void **s) {
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
   const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
   const json_t *cases = json_object_get(r, "cases");
-  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), error), RB_REPRODUCED);  /* 9.82e-3 against 9.9e-3 +- 1e-4 */
-  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), error), RB_DIFFERS);     /* 2.75e-2 against 2.6e-2 +- 1e-3 */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), error),
+                   RB_REPRODUCED); /* 9.82e-3 against 9.9e-3 +- 1e-4 */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), error),
+                   RB_DIFFERS); /* 2.75e-2 against 2.6e-2 +- 1e-3 */
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 2), error), RB_DIFFERS);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 3), error), RB_NO_VERDICT);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), time), RB_NOT_COMPARABLE); /* another machine */
-  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time), RB_SAME_MACHINE);   /* its own: shown, not judged by digits */
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), time),
+                   RB_SAME_MACHINE); /* its own: shown, not judged by digits */
   rb_judged_close(&j);
   json_decref(r);
 }
@@ -114,31 +128,43 @@ static void bounds(void **s) {
   (void)s;
   json_t *r = a_record();
   rb_judged j;
-  json_object_set_new(r, "published", json_string("machine,size,method,error,t\nHere,128,B,<1e-3,\nHere,128,A,<1e-3,>1.4e-3\n"));
+  json_object_set_new(r, "published",
+                      json_string("machine,size,method,error,t\nHere,128,B,<1e-3,\nHere,128,A,<1e-3,>1.4e-3\n"));
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
   const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
-  const json_t *a = json_array_get(json_object_get(r, "cases"), 2), *b = json_array_get(json_object_get(r, "cases"), 3);
+  const json_t *a = json_array_get(json_object_get(r, "cases"), 2),
+               *b = json_array_get(json_object_get(r, "cases"), 3);
   assert_int_equal(rb_judge_cell(&j, a, error), RB_REPRODUCED); /* 8e-4 */
   assert_int_equal(rb_judge_cell(&j, b, error), RB_DIFFERS);    /* 1e-3 is not below 1e-3 */
   assert_int_equal(rb_judge_cell(&j, a, time), RB_SAME_MACHINE);
-  json_object_set_new(json_object_get(json_object_get(a, "metrics"), "error_rms"), "value", json_null()); /* NaN is no missing value */
+  json_object_set_new(json_object_get(json_object_get(a, "metrics"), "error_rms"), "value",
+                      json_null()); /* NaN is no missing value */
   assert_int_equal(rb_judge_cell(&j, a, error), RB_DIFFERS);
   rb_judged_close(&j);
   json_decref(r);
 }
 
 /* The verdict of "A's metric at 128 RELATION factor times what is printed". */
-static rb_claim_verdict against_printed_times(json_t *r, const char *csv, const char *metric, const char *relation, double factor, char *why, size_t size) {
+static rb_claim_verdict against_printed_times(json_t *r, const char *csv, const char *metric, const char *relation,
+                                              double factor, char *why, size_t size) {
   rb_judged j;
   json_object_set_new(r, "published", json_string(csv));
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
-  rb_claim claim = {.id = "c", .text = "x", .metric = (char *)metric, .left = "A", .right = "published", .relation = (char *)relation, .factor = factor, .where = "size=128"};
+  rb_claim claim = {.id = "c",
+                    .text = "x",
+                    .metric = (char *)metric,
+                    .left = "A",
+                    .right = "published",
+                    .relation = (char *)relation,
+                    .factor = factor,
+                    .where = "size=128"};
   const rb_claim_verdict v = rb_judge_claim(&j, &claim, why, size);
   rb_judged_close(&j);
   return v;
 }
 
-static rb_claim_verdict against_printed(json_t *r, const char *csv, const char *metric, const char *relation, char *why, size_t size) {
+static rb_claim_verdict against_printed(json_t *r, const char *csv, const char *metric, const char *relation,
+                                        char *why, size_t size) {
   return against_printed_times(r, csv, metric, relation, 1, why, size);
 }
 
@@ -147,8 +173,10 @@ static void claims_about_printed_values(void **s) {
   (void)s;
   json_t *r = a_record();
   char why[256];
-  const char *below = "machine,size,method,error,t\nOld GPU,128,A,<1e-3,\n", *above = "machine,size,method,error,t\nOld GPU,128,A,>7e-4,\n";
-  assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_NOT_JUDGED); /* 8e-4 may be above or below something under 1e-3 */
+  const char *below = "machine,size,method,error,t\nOld GPU,128,A,<1e-3,\n",
+             *above = "machine,size,method,error,t\nOld GPU,128,A,>7e-4,\n";
+  assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why),
+                   RB_NOT_JUDGED); /* 8e-4 may be above or below something under 1e-3 */
   assert_non_null(strstr(why, "<1e-3"));
   assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_NOT_JUDGED);
   assert_int_equal(against_printed(r, above, "error_rms", "<=", why, sizeof why), RB_NOT_JUDGED);
@@ -164,14 +192,23 @@ static void claims_about_printed_values(void **s) {
   below = "machine,size,method,error,t\nOld GPU,128,A,<8e-4,\n";
   assert_int_equal(against_printed(r, below, "error_rms", "<=", why, sizeof why), RB_FAILS);
   assert_int_equal(against_printed(r, below, "error_rms", ">=", why, sizeof why), RB_HOLDS);
-  /* a factor goes with the bound: 8e-4 is at most half of what is above 1.7e-3, and nobody knows for what is above 1.5e-3 */
-  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.7e-3,\n", "error_rms", "<=", 0.5, why, sizeof why), RB_HOLDS);
-  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.5e-3,\n", "error_rms", "<=", 0.5, why, sizeof why), RB_NOT_JUDGED);
+  /* a factor goes with the bound: 8e-4 is at most half of what is above 1.7e-3, and nobody knows for what is
+   * above 1.5e-3 */
+  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.7e-3,\n", "error_rms",
+                                         "<=", 0.5, why, sizeof why),
+                   RB_HOLDS);
+  assert_int_equal(against_printed_times(r, "machine,size,method,error,t\nOld GPU,128,A,>1.5e-3,\n", "error_rms",
+                                         "<=", 0.5, why, sizeof why),
+                   RB_NOT_JUDGED);
   /* a time is held to this machine's alone */
-  assert_int_equal(against_printed(r, "machine,size,method,error,t\nOld GPU,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_NOT_JUDGED);
+  assert_int_equal(
+      against_printed(r, "machine,size,method,error,t\nOld GPU,128,A,,2e-3\n", "time", "<=", why, sizeof why),
+      RB_NOT_JUDGED);
   assert_non_null(strstr(why, "Old GPU"));
-  assert_int_equal(against_printed(r, "machine,size,method,error,t\nHere,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_HOLDS);
-  assert_int_equal(against_printed(r, "machine,size,method,error,t\nHere,128,A,,5e-4\n", "time", "<=", why, sizeof why), RB_FAILS);
+  assert_int_equal(
+      against_printed(r, "machine,size,method,error,t\nHere,128,A,,2e-3\n", "time", "<=", why, sizeof why), RB_HOLDS);
+  assert_int_equal(
+      against_printed(r, "machine,size,method,error,t\nHere,128,A,,5e-4\n", "time", "<=", why, sizeof why), RB_FAILS);
   json_decref(r);
 }
 
@@ -182,7 +219,8 @@ static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
   rb_judged j;
   char why[256];
   assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
-  rb_claim claim = {.id = "c", .text = "x", .metric = "time", .left = "A", .right = "B", .relation = "<=", .factor = 1};
+  rb_claim claim = {
+      .id = "c", .text = "x", .metric = "time", .left = "A", .right = "B", .relation = "<=", .factor = 1};
   assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
   json_object_set_new(wrong, "status", json_string("invalid"));
   json_object_set_new(wrong, "reason", json_string("error is 1, limit 0.1"));
@@ -192,7 +230,8 @@ static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
   assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
   assert_non_null(strstr(why, "1 of 2 cases"));
   json_object_set_new(wrong, "status", json_string("valid"));
-  json_object_set_new(json_array_get(json_object_get(r, "cases"), 2), "status", json_string("invalid")); /* A at 128, on the left */
+  json_object_set_new(json_array_get(json_object_get(r, "cases"), 2), "status",
+                      json_string("invalid")); /* A at 128, on the left */
   assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
   claim.factor = 0.1; /* what fails fails, and tells of the invalid one */
   assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_FAILS);
@@ -211,11 +250,14 @@ static void claims(void **s) {
   assert_non_null(strstr(why, "128"));
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[1], why, sizeof why), RB_FAILS);
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[2], why, sizeof why), RB_NOT_JUDGED);
-  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], why, sizeof why), RB_HOLDS); /* the first claim but for 128 */
-  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[4], why, sizeof why), RB_FAILS); /* 8e-4 at 128, 7.2e-4 printed */
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], why, sizeof why),
+                   RB_HOLDS); /* the first claim but for 128 */
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[4], why, sizeof why),
+                   RB_FAILS); /* 8e-4 at 128, 7.2e-4 printed */
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[5], why, sizeof why), RB_HOLDS);
   assert_null(strstr(why, "STALE"));
-  json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "family", json_string("interp")); /* what a claim rests on may be of other code */
+  json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "family",
+                      json_string("interp")); /* what a claim rests on may be of other code */
   json_object_set_new(json_array_get(json_object_get(r, "cases"), 1), "source", json_string("other"));
   assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[0], why, sizeof why), RB_FAILS);
   assert_non_null(strstr(why, "; 1 of 2 STALE"));
@@ -229,8 +271,9 @@ static void claims(void **s) {
 
 static void pictures_that_are_drawn_stay(void **s) {
   (void)s;
-  json_t *r = json_pack("{s:[{s:s,s:{s:[i]}},{s:s,s:{s:[i]}},{s:s,s:{s:[i],s:i}}]}", "cases", "status", "invalid", "details", "panels", 1, "status", "valid", "details", "panels",
-                        2, "status", "valid", "details", "panels", 3, "dice", 4);
+  json_t *r = json_pack("{s:[{s:s,s:{s:[i]}},{s:s,s:{s:[i]}},{s:s,s:{s:[i],s:i}}]}", "cases", "status", "invalid",
+                        "details", "panels", 1, "status", "valid", "details", "panels", 2, "status", "valid",
+                        "details", "panels", 3, "dice", 4);
   const json_t *cases = json_object_get(r, "cases");
   rb_record_drop_undrawn(r);
   assert_null(json_object_get(json_object_get(json_array_get(cases, 0), "details"), "panels"));
@@ -334,12 +377,22 @@ static void human_units(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(medians_and_intervals), cmocka_unit_test(printed_units),     cmocka_unit_test(comparisons), cmocka_unit_test(metrics_are_not_dropped),
-      cmocka_unit_test(cells),                 cmocka_unit_test(bounds),            cmocka_unit_test(claims),
-      cmocka_unit_test(claims_about_printed_values), cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
-      cmocka_unit_test(published_values_are_a_machine), cmocka_unit_test(pictures_that_are_drawn_stay),
-      cmocka_unit_test(what_was_not_run_is_printed), cmocka_unit_test(an_invalid_case_has_no_time),
-      cmocka_unit_test(incomparable_fields_are_named), cmocka_unit_test(csv_rows_must_fit), cmocka_unit_test(human_units),
+      cmocka_unit_test(medians_and_intervals),
+      cmocka_unit_test(printed_units),
+      cmocka_unit_test(comparisons),
+      cmocka_unit_test(metrics_are_not_dropped),
+      cmocka_unit_test(cells),
+      cmocka_unit_test(bounds),
+      cmocka_unit_test(claims),
+      cmocka_unit_test(claims_about_printed_values),
+      cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
+      cmocka_unit_test(published_values_are_a_machine),
+      cmocka_unit_test(pictures_that_are_drawn_stay),
+      cmocka_unit_test(what_was_not_run_is_printed),
+      cmocka_unit_test(an_invalid_case_has_no_time),
+      cmocka_unit_test(incomparable_fields_are_named),
+      cmocka_unit_test(csv_rows_must_fit),
+      cmocka_unit_test(human_units),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

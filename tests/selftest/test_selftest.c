@@ -28,10 +28,17 @@ static const crime worst = SMALL_BIAS;
 static void spoil(rb_dtype t, void *out, int64_t n) {
   if (n < 8) return;
   switch (now) {
-    case HONEST: break;
-    case ONE_VALUE: rb_check_set(t, out, n / 2, rb_check_at(t, out, n / 2) + 0.1); break;
-    case NOT_A_NUMBER: rb_check_set(t, out, n / 3, NAN); break;
-    case UNWRITTEN_TAIL: memset((char *)out + (size_t)(n - 2) * rb_dtype_size(t), 0xFF, 2 * rb_dtype_size(t)); break;
+    case HONEST:
+      break;
+    case ONE_VALUE:
+      rb_check_set(t, out, n / 2, rb_check_at(t, out, n / 2) + 0.1);
+      break;
+    case NOT_A_NUMBER:
+      rb_check_set(t, out, n / 3, NAN);
+      break;
+    case UNWRITTEN_TAIL:
+      memset((char *)out + (size_t)(n - 2) * rb_dtype_size(t), 0xFF, 2 * rb_dtype_size(t));
+      break;
     case SHIFTED:
       for (int64_t i = n - 1; i > 0; i--) rb_check_set(t, out, i, rb_check_at(t, out, i - 1));
       break;
@@ -39,7 +46,8 @@ static void spoil(rb_dtype t, void *out, int64_t n) {
       for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, 1.01 * rb_check_at(t, out, i));
       break;
     case SMALL_BIAS: /* a hundred times the rounding of float32 */
-      for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, rb_check_at(t, out, i) + 1e-4 * (1 + fabs(rb_check_at(t, out, i))));
+      for (int64_t i = 0; i < n; i++)
+        rb_check_set(t, out, i, rb_check_at(t, out, i) + 1e-4 * (1 + fabs(rb_check_at(t, out, i))));
       break;
   }
 }
@@ -75,12 +83,14 @@ static rb_status gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q,
   if (hp) spoil(p->desc.dtype, hp, p->desc.dim * p->desc.n);
   return st;
 }
-static rb_status gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha, const void *beta, void *fq, void *fp) {
+static rb_status gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
+                                   const void *beta, void *fq, void *fp) {
   rb_status st = rb_gausssum_omp.backward(p, sigma, q, m, alpha, beta, fq, fp);
   spoil(p->desc.dtype, fp, p->desc.n * p->desc.dim);
   return st;
 }
-static rb_status gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m, void *out) {
+static rb_status gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q,
+                              const void *m, void *out) {
   rb_status st = rb_gausssum_omp.sum(p, sigma, nx, x, q, m, out);
   spoil(p->desc.dtype, out, nx * p->desc.dim);
   return st;
@@ -110,17 +120,20 @@ static rb_status compose_bracket(rb_compose_plan *p, const void *v, const void *
   spoil(p->desc.dtype, out, 3 * rb_grid_points(p->desc.grid));
   return st;
 }
-static rb_status field_combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c, void *z) {
+static rb_status field_combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y,
+                               double c, void *z) {
   rb_status st = rb_field_omp.combine(p, n, a, x, b, y, c, z);
   spoil(p->desc.dtype, z, n);
   return st;
 }
-static rb_status field_multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c, void *z) {
+static rb_status field_multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c,
+                                void *z) {
   rb_status st = rb_field_omp.multiply(p, n, a, x, y, c, z);
   spoil(p->desc.dtype, z, n);
   return st;
 }
-static rb_status field_displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3], const void *w, void *x) {
+static rb_status field_displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3],
+                                const void *w, void *x) {
   rb_status st = rb_field_omp.displace(p, g, a, v, b, w, x);
   spoil(p->desc.dtype, x, 3 * rb_grid_points(g));
   return st;
@@ -242,15 +255,9 @@ static void a_nan_never_passes(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(interp_crimes),
-      cmocka_unit_test(derivative_crimes),
-      cmocka_unit_test(spectral_crimes),
-      cmocka_unit_test(gausssum_crimes),
-      cmocka_unit_test(smooth_crimes),
-      cmocka_unit_test(compose_crimes),
-      cmocka_unit_test(force_crimes),
-      cmocka_unit_test(field_crimes),
-      cmocka_unit_test(transport_crimes),
+      cmocka_unit_test(interp_crimes),      cmocka_unit_test(derivative_crimes), cmocka_unit_test(spectral_crimes),
+      cmocka_unit_test(gausssum_crimes),    cmocka_unit_test(smooth_crimes),     cmocka_unit_test(compose_crimes),
+      cmocka_unit_test(force_crimes),       cmocka_unit_test(field_crimes),      cmocka_unit_test(transport_crimes),
       cmocka_unit_test(a_nan_never_passes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

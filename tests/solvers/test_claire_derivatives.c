@@ -1,4 +1,5 @@
-/* The CLAIRE solver at one velocity: gradient and Hessian as derivatives, regularisations, det F, on images so smooth that discretisation errors are small. */
+/* The CLAIRE solver at one velocity: gradient and Hessian as derivatives, regularisations, det F, on images so smooth
+ * that discretisation errors are small. */
 #include "tests/ok.h"
 
 #include "datasets/phantom.h"
@@ -11,10 +12,12 @@
 #include <string.h>
 
 static double wave(int which, const double x[3]) {
-  return which == 0 ? 0.5 + 0.2 * sin(x[0]) * cos(x[1]) + 0.2 * cos(x[2] + 0.3 * sin(x[0])) : 0.5 + 0.2 * sin(x[0] + 0.4) * cos(x[1] - 0.2) + 0.2 * cos(x[2] + 0.5);
+  return which == 0 ? 0.5 + 0.2 * sin(x[0]) * cos(x[1]) + 0.2 * cos(x[2] + 0.3 * sin(x[0]))
+                    : 0.5 + 0.2 * sin(x[0] + 0.4) * cos(x[1] - 0.2) + 0.2 * cos(x[2] + 0.5);
 }
 static void node(rb_grid g, int64_t i, double x[3]) {
-  x[0] = (double)(i / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0), x[1] = (double)(i / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1), x[2] = (double)(i % g.n[2]) * rb_grid_spacing(g, 2);
+  x[0] = (double)(i / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0),
+  x[1] = (double)(i / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1), x[2] = (double)(i % g.n[2]) * rb_grid_spacing(g, 2);
 }
 static rb_claire *smooth_problem(const char *variant, rb_claire_options o, rb_grid g) {
   const rb_variant *v;
@@ -40,7 +43,8 @@ static double *direction(rb_grid g, int which, double size) {
   for (int64_t i = 0; i < n; i++) {
     double x[3];
     node(g, i, x);
-    for (int a = 0; a < 3; a++) v[a * n + i] = size * (sin(x[a] + which) * cos(x[(a + 1) % 3]) + 0.5 * cos(x[(a + 2) % 3] - 2 * which));
+    for (int a = 0; a < 3; a++)
+      v[a * n + i] = size * (sin(x[a] + which) * cos(x[(a + 1) % 3]) + 0.5 * cos(x[(a + 2) % 3] - 2 * which));
   }
   return v;
 }
@@ -50,15 +54,17 @@ static double inner(const double *a, const double *b, int64_t n) {
   return s;
 }
 
-/* K = 1 (no divergence penalty), where g.w is the derivative. The remainder |J(v + e w) - J(v) - e g.w| falls with e^2 over
- * e = 0.4 .. 0.05; below, the difference between optimise-then-discretise and the derivative of the discrete J takes over. */
+/* K = 1 (no divergence penalty), where g.w is the derivative. The remainder |J(v + e w) - J(v) - e g.w| falls with
+ * e^2 over e = 0.4 .. 0.05; below, the difference between optimise-then-discretise and the derivative of the discrete
+ * J takes over. */
 static void taylor_with(rb_regularisation regularisation, double beta) {
   rb_grid g = rb_grid_make(32, 32, 32);
   int64_t m = 3 * rb_grid_points(g);
   rb_claire_options o = rb_claire_defaults();
   o.regularisation = regularisation, o.beta = beta, o.sigma = 0;
   rb_claire *c = smooth_problem("cpu-fft-cubic-f64", o, g);
-  double *v = direction(g, 1, 0.15), *w = direction(g, 2, 0.3), *gradient = malloc((size_t)m * sizeof *gradient), *moved = malloc((size_t)m * sizeof *moved);
+  double *v = direction(g, 1, 0.15), *w = direction(g, 2, 0.3), *gradient = malloc((size_t)m * sizeof *gradient),
+         *moved = malloc((size_t)m * sizeof *moved);
   double here, there, first = 0, last = 0;
   ok(rb_claire_objective(c, v, &here, gradient));
   double slope = inner(gradient, w, m);
@@ -85,12 +91,14 @@ static void gradient_by_taylor(void **state) {
   taylor_with(RB_REG_H2, 1e-3);
 }
 
-/* Waves whose norms are known: with R0 = beta/2 |v|^2 and R1 = beta/2 |grad v|^2, H1 adds R0 to its seminorm and H2 adds 2 R1 + R0. */
+/* Waves whose norms are known: with R0 = beta/2 |v|^2 and R1 = beta/2 |grad v|^2, H1 adds R0 to its seminorm and H2
+ * adds 2 R1 + R0. */
 static void regularisations_add_up(void **state) {
   (void)state;
   rb_grid g = rb_grid_make(16, 16, 16);
   const double beta = 1e-2, size = 0.15, volume = pow(2 * 3.14159265358979323846, 3);
-  const double r0 = beta / 2 * volume * 3 * size * size * (1.0 / 4 + 1.0 / 8), r1 = beta / 2 * volume * 3 * size * size * (2.0 / 4 + 1.0 / 8);
+  const double r0 = beta / 2 * volume * 3 * size * size * (1.0 / 4 + 1.0 / 8),
+               r1 = beta / 2 * volume * 3 * size * size * (2.0 / 4 + 1.0 / 8);
   double value[RB_REG_H2 + 1], *v = direction(g, 1, size);
   for (int r = RB_REG_H1_SEMI; r <= RB_REG_H2; r++) {
     rb_claire_options o = rb_claire_defaults();
@@ -104,8 +112,8 @@ static void regularisations_add_up(void **state) {
   free(v);
 }
 
-/* The Gauss-Newton Hessian is symmetric and <w, (H - hd A) w> = hd |mt(1)|^2, to what optimise-then-discretise allows: here
- * 1e-2 of the larger side (its error falls with the grid spacing and the time step). */
+/* The Gauss-Newton Hessian is symmetric and <w, (H - hd A) w> = hd |mt(1)|^2, to what optimise-then-discretise
+ * allows: here 1e-2 of the larger side (its error falls with the grid spacing and the time step). */
 static void hessian_is_symmetric(void **state) {
   (void)state;
   rb_grid g = rb_grid_make(32, 32, 32);
@@ -113,7 +121,8 @@ static void hessian_is_symmetric(void **state) {
   rb_claire_options o = rb_claire_defaults();
   o.regularisation = RB_REG_H1_SEMI, o.beta = 1e-3, o.sigma = 0;
   rb_claire *c = smooth_problem("cpu-fft-cubic-f64", o, g);
-  double *v = direction(g, 1, 0.15), *x = direction(g, 2, 0.3), *y = direction(g, 5, 0.3), *hx = malloc((size_t)m * sizeof *hx), *hy = malloc((size_t)m * sizeof *hy), J;
+  double *v = direction(g, 1, 0.15), *x = direction(g, 2, 0.3), *y = direction(g, 5, 0.3),
+         *hx = malloc((size_t)m * sizeof *hx), *hy = malloc((size_t)m * sizeof *hy), J;
   ok(rb_claire_objective(c, v, &J, hx));
   ok(rb_claire_hessian(c, x, hx));
   ok(rb_claire_hessian(c, y, hy));
@@ -137,7 +146,8 @@ static void determinant_agrees_with_the_map(void **state) {
   rb_claire_options o = rb_claire_defaults();
   rb_claire *c = smooth_problem("cpu-fft-cubic", o, g);
   double *v64 = direction(g, 1, 0.25);
-  float *v = malloc(3 * (size_t)n * sizeof *v), *u = malloc(3 * (size_t)n * sizeof *u), *det = malloc((size_t)n * sizeof *det), *grad = malloc(9 * (size_t)n * sizeof *grad);
+  float *v = malloc(3 * (size_t)n * sizeof *v), *u = malloc(3 * (size_t)n * sizeof *u),
+        *det = malloc((size_t)n * sizeof *det), *grad = malloc(9 * (size_t)n * sizeof *grad);
   rb_claire_determinant d;
   const rb_variant *spectral;
   rb_derivative_plan *plan;
@@ -157,7 +167,9 @@ static void determinant_agrees_with_the_map(void **state) {
     double f[3][3];
     for (int a = 0; a < 3; a++)
       for (int b = 0; b < 3; b++) f[a][b] = (a == b) + (double)grad[(3 * a + b) * n + i];
-    double back = f[0][0] * (f[1][1] * f[2][2] - f[1][2] * f[2][1]) - f[0][1] * (f[1][0] * f[2][2] - f[1][2] * f[2][0]) + f[0][2] * (f[1][0] * f[2][1] - f[1][1] * f[2][0]);
+    double back = f[0][0] * (f[1][1] * f[2][2] - f[1][2] * f[2][1]) -
+                  f[0][1] * (f[1][0] * f[2][2] - f[1][2] * f[2][0]) +
+                  f[0][2] * (f[1][0] * f[2][1] - f[1][1] * f[2][0]);
     worst = fmax(worst, fabs(back * (double)det[i] - 1));
   }
   assert_true(worst < 2e-2);

@@ -27,7 +27,8 @@ static void images(float *template_image, float *reference) {
   }
 }
 
-static rb_demons *of_images(const char *variant, rb_demons_options o, const float *template_image, const float *reference) {
+static rb_demons *of_images(const char *variant, rb_demons_options o, const float *template_image,
+                            const float *reference) {
   const rb_variant *v;
   rb_demons *s;
   ok(rb_variant_find(&rb_demons_family, variant, &v));
@@ -63,7 +64,8 @@ static void recovers(void **state) {
   rb_demons_destroy(s);
 }
 
-/* Where every direction of motion can be seen, as in a texture of three plane waves, the displacement is the known one. */
+/* Where every direction of motion can be seen, as in a texture of three plane waves, the displacement is the known
+ * one. */
 static float texture(double x, double y, double z) {
   return (float)(128 + 40 * (sin(0.7 * x + 0.3 * y) + sin(0.65 * y + 0.4 * z + 1) + sin(0.6 * z - 0.35 * x + 2)));
 }
@@ -108,7 +110,8 @@ static void exponentials_are_inverse(void **state) {
     for (int c = 0; c < 3; c++)
       for (int i = 0; i < N; i++) {
         const int at[3] = {i / N3 / N2, i / N3 % N2, i % N3};
-        if (at[0] > 2 && at[1] > 2 && at[2] > 2 && at[0] < N1 - 3 && at[1] < N2 - 3 && at[2] < N3 - 3) worst = fmax(worst, fabs((double)u[c * N + i]));
+        if (at[0] > 2 && at[1] > 2 && at[2] > 2 && at[0] < N1 - 3 && at[1] < N2 - 3 && at[2] < N3 - 3)
+          worst = fmax(worst, fabs((double)u[c * N + i]));
       }
     *(k < 2 ? &error[k] : &length[k - 2]) = worst;
   }
@@ -126,7 +129,8 @@ static void stops(void **state) {
   ok(rb_demons_solve(s, NULL, NULL, &r));
   assert_int_equal(r.end, RB_DEMONS_CONVERGED);
   const int last = r.iterations - 1;
-  assert_true(r.energy[last - 5] - r.energy[last] < 0.05 * r.energy[0] && r.energy[last - 6] - r.energy[last - 1] >= 0.05 * r.energy[0]);
+  assert_true(r.energy[last - 5] - r.energy[last] < 0.05 * r.energy[0] &&
+              r.energy[last - 6] - r.energy[last - 1] >= 0.05 * r.energy[0]);
   rb_demons_destroy(s);
   volatile int stop_now = 1;
   o.interrupted = &stop_now;
@@ -136,7 +140,8 @@ static void stops(void **state) {
   rb_demons_destroy(s);
 }
 
-/* Every way to join an update to the velocity finds the deformation; the bracket changes the path, not where it leads. */
+/* Every way to join an update to the velocity finds the deformation; the bracket changes the path, not where it
+ * leads. */
 static void updates(void **state) {
   (void)state;
   static rb_demons_result r[3];
@@ -156,7 +161,8 @@ static void updates(void **state) {
   rb_clear();
 }
 
-/* Fewer fine iterations from where coarse ones end reach what many fine ones reach; a velocity given as the start is the start. */
+/* Fewer fine iterations from where coarse ones end reach what many fine ones reach; a velocity given as the start is
+ * the start. */
 static void levels(void **state) {
   (void)state;
   static float template_image[N], reference[N], v[3 * N], back[3 * N];
@@ -167,7 +173,8 @@ static void levels(void **state) {
   o.iterations = 8;
   images(template_image, reference);
   ok(rb_variant_find(&rb_demons_family, "cpu", &variant));
-  ok(rb_demons_solve_levels(variant, &o, 1, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &one, &s));
+  ok(rb_demons_solve_levels(variant, &o, 1, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &one,
+                            &s));
   rb_demons_destroy(s);
   ok(rb_demons_solve_levels(variant, &o, 3, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &r, &s));
   assert_true(r.before < 0.7 * one.before && r.after < one.after);
@@ -179,7 +186,9 @@ static void levels(void **state) {
   ok(rb_demons_velocity(s, back));
   assert_memory_equal(v, back, sizeof v);
   rb_demons_destroy(s);
-  assert_int_equal(rb_demons_solve_levels(variant, &o, 9, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &r, &s), RB_EINVAL);
+  assert_int_equal(
+      rb_demons_solve_levels(variant, &o, 9, rb_grid_make(N1, N2, N3), template_image, reference, NULL, NULL, &r, &s),
+      RB_EINVAL);
   rb_clear();
   assert_int_equal(rb_memory_live(RB_CPU), 0);
 }
@@ -197,7 +206,8 @@ static void gpu_follows(void **state) {
     if (variant->backend != RB_CUDA || rb_variant_available(variant) != RB_OK) continue;
     s = problem(variant->name, small());
     ok(rb_demons_solve(s, NULL, NULL, &gpu));
-    for (int i = 0; i < cpu.iterations; i++) assert_true(fabs(gpu.energy[i] / cpu.energy[i] - 1) < (strstr(variant->name, "b4") ? 0.05 : 0.01));
+    for (int i = 0; i < cpu.iterations; i++)
+      assert_true(fabs(gpu.energy[i] / cpu.energy[i] - 1) < (strstr(variant->name, "b4") ? 0.05 : 0.01));
     rb_demons_destroy(s);
     compared++;
   }
@@ -262,7 +272,16 @@ static void wide_smoothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recovers), cmocka_unit_test(known_deformation), cmocka_unit_test(exponentials_are_inverse), cmocka_unit_test(stops), cmocka_unit_test(updates), cmocka_unit_test(levels), cmocka_unit_test(gpu_follows), cmocka_unit_test(memory), cmocka_unit_test(bad_options), cmocka_unit_test(wide_smoothing),
+      cmocka_unit_test(recovers),
+      cmocka_unit_test(known_deformation),
+      cmocka_unit_test(exponentials_are_inverse),
+      cmocka_unit_test(stops),
+      cmocka_unit_test(updates),
+      cmocka_unit_test(levels),
+      cmocka_unit_test(gpu_follows),
+      cmocka_unit_test(memory),
+      cmocka_unit_test(bad_options),
+      cmocka_unit_test(wide_smoothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,7 +158,8 @@ static void matches(void **state) {
   assert_true(r.average_after < 0.1 * r.average_before && r.objective < 0.2 * r.table[0].objective);
 }
 
-/* Every variant of this machine walks the same way in float32 as the CPU in float64: each objective of the first evaluations, and the end. */
+/* Every variant of this machine walks the same way in float32 as the CPU in float64: each objective of the first
+ * evaluations, and the end. */
 static void all_follow(void **state) {
   (void)state;
   static rb_landmarks_result exact, r;
@@ -173,14 +174,16 @@ static void all_follow(void **state) {
     s = problem(variant->name, small(RB_F32));
     ok(rb_landmarks_solve(s, NULL, NULL, &r));
     for (int i = 0; i < FIRST; i++) assert_true(fabs(r.table[i].objective / exact.table[i].objective - 1) < 1e-4);
-    assert_true(fabs(r.objective / exact.objective - 1) < 0.01); /* paths part by rounding, but lead down the same valley */
+    assert_true(fabs(r.objective / exact.objective - 1) <
+                0.01); /* paths part by rounding, but lead down the same valley */
     rb_landmarks_destroy(s);
   }
   rb_clear();
 }
 
-/* The conventions that no table prints, where they can be worked out by hand: a lone point moves by its momentum in all, steps of 1 / (T - 1); the start is
- * (target - template) / T; lambda weighs the whole square, the kinetic energy half of one. */
+/* The conventions that no table prints, where they can be worked out by hand: a lone point moves by its momentum in
+ * all, steps of 1 / (T - 1); the start is (target - template) / T; lambda weighs the whole square, the kinetic energy
+ * half of one. */
 static void lone_point(void **state) {
   (void)state;
   static rb_landmarks_result r;
@@ -201,35 +204,42 @@ static void lone_point(void **state) {
   ok(rb_landmarks_solve(s, NULL, NULL, &r));
   const double share = 1.0 / o.steps;
   assert_true(fabs(r.table[0].kinetic - square * share * share / 2) < 1e-12 * square);
-  assert_true(fabs(r.table[0].objective - r.table[0].kinetic - o.lambda * square * (1 - share) * (1 - share)) < 1e-12 * r.table[0].objective);
+  assert_true(fabs(r.table[0].objective - r.table[0].kinetic - o.lambda * square * (1 - share) * (1 - share)) <
+              1e-12 * r.table[0].objective);
   rb_landmarks_destroy(s);
 }
 
-/* The optimiser's vectors on the host do what PETSc's own do, operation by operation, copies and duplicates included. */
+/* The optimiser's vectors on the host do what PETSc's own do, operation by operation, copies and duplicates included.
+ */
 static void host_vectors(void **state) {
   (void)state;
   enum { COUNT = 101 }; /* no multiple of what is added side by side */
   Vec v[2][3];
   ok(rb_krylov_open());
   for (int kind = 0; kind < 2; kind++) {
-    if (kind == 0) ok(rb_host_vec_create(COUNT, &v[kind][0]));
-    else assert_int_equal(VecCreateSeq(PETSC_COMM_SELF, COUNT, &v[kind][0]), 0);
+    if (kind == 0)
+      ok(rb_host_vec_create(COUNT, &v[kind][0]));
+    else
+      assert_int_equal(VecCreateSeq(PETSC_COMM_SELF, COUNT, &v[kind][0]), 0);
     for (int i = 1; i < 3; i++) assert_int_equal(VecDuplicate(v[kind][0], &v[kind][i]), 0);
     for (int i = 0; i < 3; i++)
-      for (PetscInt k = 0; k < COUNT; k++) assert_int_equal(VecSetValue(v[kind][i], k, sin(1.0 + k + 7 * i), INSERT_VALUES), 0);
+      for (PetscInt k = 0; k < COUNT; k++)
+        assert_int_equal(VecSetValue(v[kind][i], k, sin(1.0 + k + 7 * i), INSERT_VALUES), 0);
     for (int i = 0; i < 3; i++) assert_int_equal(VecAssemblyBegin(v[kind][i]) || VecAssemblyEnd(v[kind][i]), 0);
   }
   double seen[2][12] = {{0}};
   for (int kind = 0; kind < 2; kind++) {
     Vec x = v[kind][0], y = v[kind][1], z = v[kind][2];
     double *to = seen[kind], several[2], weights[2] = {0.5, -0.25};
-    assert_false(VecDot(x, y, to) || VecTDot(y, z, to + 1) || VecNorm(x, NORM_2, to + 2) || VecNorm(x, NORM_1, to + 3) || VecNorm(x, NORM_INFINITY, to + 4));
+    assert_false(VecDot(x, y, to) || VecTDot(y, z, to + 1) || VecNorm(x, NORM_2, to + 2) ||
+                 VecNorm(x, NORM_1, to + 3) || VecNorm(x, NORM_INFINITY, to + 4));
     assert_false(VecAXPY(z, 0.3, x) || VecAYPX(z, -2, y) || VecAXPBY(z, 1.5, 0.7, x) || VecDot(z, z, to + 5));
     assert_false(VecWAXPY(z, 0.2, x, y) || VecAXPBYPCZ(z, 2, 3, 0.1, x, y) || VecDot(z, x, to + 6));
     assert_false(VecAXPBYPCZ(z, 2, 3, 0, x, y) || VecScale(z, 0.9) || VecDot(z, y, to + 7));
     assert_false(VecMAXPY(z, 2, weights, v[kind]) || VecMDot(z, 2, v[kind], several));
     to[8] = several[0], to[9] = several[1];
-    assert_false(VecCopy(x, z) || VecAXPY(z, -1, x) || VecNorm(z, NORM_2, to + 10) || VecCopy(y, y) || VecSet(x, 0) || VecNorm(x, NORM_2, to + 11));
+    assert_false(VecCopy(x, z) || VecAXPY(z, -1, x) || VecNorm(z, NORM_2, to + 10) || VecCopy(y, y) || VecSet(x, 0) ||
+                 VecNorm(x, NORM_2, to + 11));
     for (int i = 0; i < 3; i++) assert_int_equal(VecDestroy(&v[kind][i]), 0);
   }
   for (int i = 0; i < 12; i++) assert_true(fabs(seen[0][i] - seen[1][i]) <= 1e-12 * (1 + fabs(seen[1][i])));
@@ -266,7 +276,8 @@ static void field_on_a_grid(void **state) {
       for (int c = 0; c < DIM; c++) velocity[c] += exp(-r2 / (2 * 1.5 * 1.5)) * p[c * N + j];
     }
     for (int c = 0; c < DIM; c++) want[c] = which ? x[c] - from[c] : velocity[c];
-    const size_t voxels = (size_t)h->nx * (size_t)h->ny * (size_t)h->nz, here = ((size_t)at[2] * (size_t)h->ny + (size_t)at[1]) * (size_t)h->nx + (size_t)at[0];
+    const size_t voxels = (size_t)h->nx * (size_t)h->ny * (size_t)h->nz,
+                 here = ((size_t)at[2] * (size_t)h->ny + (size_t)at[1]) * (size_t)h->nx + (size_t)at[0];
     for (int c = 0; c < DIM; c++) assert_true(fabs((double)((float *)h->data)[c * voxels + here] - want[c]) < 1e-5);
     nifti_image_free(h);
     remove(path);
@@ -316,7 +327,9 @@ static void refused(const char *path, const char *why) {
 static void point_files(void **state) {
   (void)state;
   rb_points p, back;
-  const char *path = written("a.vtk", "# vtk DataFile Version 2.0\nx\nASCII\nDATASET POLYDATA\nPOINTS 2 float\n1 2 3 4\n5 6\nPOLYGONS 1 3\n2 0 1\n");
+  const char *path = written(
+      "a.vtk",
+      "# vtk DataFile Version 2.0\nx\nASCII\nDATASET POLYDATA\nPOINTS 2 float\n1 2 3 4\n5 6\nPOLYGONS 1 3\n2 0 1\n");
   ok(rb_points_read(path, &p));
   assert_true(p.n == 2 && p.dim == 3 && p.x[0] == 1 && p.x[1] == 4 && p.x[5] == 6);
   assert_string_equal(p.rest, "POLYGONS 1 3\n2 0 1\n");
@@ -345,15 +358,23 @@ static void point_files(void **state) {
   refused(written("j.csv", "1.O,2,3\n4,5,6\n"), "two or three coordinates");
   refused(written("k.csv", "1,,3\n4,5,6\n"), "two or three coordinates");
   refused(written("l.csv", "1,5;2,5\n"), "decimals with a point");
-  refused(written("m.vtk", "# vtk DataFile Version 2.0\nx\nASCII\nDATASET POLYDATA\nPOINTS 1 float\n1 2 3\n4 5 6\n"), "more than the 1 points");
-  refused(written("n.vtk", "# vtk DataFile Version 2.0\nwas ASCII\nBINARY\nDATASET POLYDATA\nPOINTS 1 float\n1 2 3\n"), "binary VTK");
-  path = written("o.csv", "\xef\xbb\xbf" "1,2,3\n4,5,6\n");
+  refused(written("m.vtk", "# vtk DataFile Version 2.0\nx\nASCII\nDATASET POLYDATA\nPOINTS 1 float\n1 2 3\n4 5 6\n"),
+          "more than the 1 points");
+  refused(
+      written("n.vtk", "# vtk DataFile Version 2.0\nwas ASCII\nBINARY\nDATASET POLYDATA\nPOINTS 1 float\n1 2 3\n"),
+      "binary VTK");
+  path = written("o.csv",
+                 "\xef\xbb\xbf"
+                 "1,2,3\n4,5,6\n");
   ok(rb_points_read(path, &p));
   assert_true(p.n == 2 && p.x[0] == 1);
   rb_points_free(&p);
   remove(path);
   FILE *f = fopen("/tmp/regbench-points-nul.csv", "w");
-  fwrite("1,2\n3,4\n\0" "5,6\n", 1, 13, f);
+  fwrite(
+      "1,2\n3,4\n\0"
+      "5,6\n",
+      1, 13, f);
   fclose(f);
   refused("/tmp/regbench-points-nul.csv", "not a text file");
 }
@@ -363,7 +384,10 @@ static void meshes_stay_what_they_are(void **state) {
   static const char head[] = "# vtk DataFile Version 5.1\nmy POINTS 5 of ASCII\nascii\nDATASET UNSTRUCTURED_GRID\n";
   char text[512];
   rb_points p, back;
-  snprintf(text, sizeof text, "%sPOINTS 2 float\n1 2 3\n4 5 6\nCELLS 2 2\nOFFSETS vtktypeint64\n0 2\nPOINT_DATA 2\nnormals n float\n0 0 1 0 0 1\n", head);
+  snprintf(text, sizeof text,
+           "%sPOINTS 2 float\n1 2 3\n4 5 6\nCELLS 2 2\nOFFSETS vtktypeint64\n0 2\nPOINT_DATA 2\nnormals n float\n0 0 "
+           "1 0 0 1\n",
+           head);
   const char *path = written("p.vtk", text);
   ok(rb_points_read(path, &p));
   assert_string_equal(p.head, head);
@@ -373,7 +397,8 @@ static void meshes_stay_what_they_are(void **state) {
   assert_string_equal(p.head, back.head);
   assert_string_equal(p.rest, back.rest);
   rb_points_free(&p), rb_points_free(&back);
-  snprintf(text, sizeof text, "%sPOINTS 1 float\n1 2 3\nPOINT_DATA 1\nSCALARS s float\nLOOKUP_TABLE default\n7\n", head);
+  snprintf(text, sizeof text, "%sPOINTS 1 float\n1 2 3\nPOINT_DATA 1\nSCALARS s float\nLOOKUP_TABLE default\n7\n",
+           head);
   path = written("q.vtk", text);
   ok(rb_points_read(path, &p));
   assert_non_null(strstr(p.rest, "SCALARS s"));
@@ -383,9 +408,12 @@ static void meshes_stay_what_they_are(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradient_by_taylor), cmocka_unit_test(flow_conserves), cmocka_unit_test(apply_and_return), cmocka_unit_test(invariances),
-      cmocka_unit_test(all_follow),
-      cmocka_unit_test(matches),            cmocka_unit_test(lone_point),        cmocka_unit_test(host_vectors),      cmocka_unit_test(field_on_a_grid),     cmocka_unit_test(bad_options),    cmocka_unit_test(point_files), cmocka_unit_test(meshes_stay_what_they_are),
+      cmocka_unit_test(gradient_by_taylor), cmocka_unit_test(flow_conserves),
+      cmocka_unit_test(apply_and_return),   cmocka_unit_test(invariances),
+      cmocka_unit_test(all_follow),         cmocka_unit_test(matches),
+      cmocka_unit_test(lone_point),         cmocka_unit_test(host_vectors),
+      cmocka_unit_test(field_on_a_grid),    cmocka_unit_test(bad_options),
+      cmocka_unit_test(point_files),        cmocka_unit_test(meshes_stay_what_they_are),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_krylov_close();

@@ -17,7 +17,8 @@ static void known_flow(int steps, int64_t n1, const char *basis, double *state_e
   const rb_variant *v;
   rb_transport_plan *t;
   rb_transport_desc d = {.grid = g, .dtype = RB_F64, .steps = steps, .scheme = RB_SPECTRAL};
-  double *m = malloc((size_t)n * sizeof *m), *u = calloc(3 * (size_t)n, sizeof *u), *div = malloc((size_t)n * sizeof *div), *det = malloc((size_t)n * sizeof *det);
+  double *m = malloc((size_t)n * sizeof *m), *u = calloc(3 * (size_t)n, sizeof *u),
+         *div = malloc((size_t)n * sizeof *div), *det = malloc((size_t)n * sizeof *det);
   ok(rb_variant_find(&rb_interp_family, "cpu/omp", &d.interp));
   ok(rb_variant_find(&rb_derivative_family, "cpu/fftw", &d.derivative));
   ok(rb_interp_basis_parse(basis, &d.basis, &d.prefilter));

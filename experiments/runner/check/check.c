@@ -10,16 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-const rb_grid rb_check_grids[] = {{{1, 1, 1}},   {{2, 2, 2}},    {{1, 6, 9}},    {{3, 5, 7}},   {{8, 8, 8}},
-                                  {{7, 9, 8}},   {{32, 3, 64}},  {{15, 17, 16}}, {{13, 8, 20}},  {{4, 31, 12}}, {{33, 5, 36}},
-                                  {{19, 23, 68}}};
+const rb_grid rb_check_grids[] = {{{1, 1, 1}},   {{2, 2, 2}},   {{1, 6, 9}},   {{3, 5, 7}},
+                                  {{8, 8, 8}},   {{7, 9, 8}},   {{32, 3, 64}}, {{15, 17, 16}},
+                                  {{13, 8, 20}}, {{4, 31, 12}}, {{33, 5, 36}}, {{19, 23, 68}}};
 const int rb_check_grid_count = sizeof rb_check_grids / sizeof *rb_check_grids;
 
 void rb_check_random(rb_dtype t, void *out, int64_t n, uint64_t seed) {
   for (int64_t i = 0; i < n; i++) rb_check_set(t, out, i, rb_rng_symmetric(seed, (uint64_t)i));
 }
-int rb_check_fits(const rb_checker *c, rb_grid grid) { return c->largest == 0 || rb_grid_points(grid) <= 1000 * c->largest; }
-double rb_check_at(rb_dtype t, const void *a, int64_t i) { return t == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i]; }
+int rb_check_fits(const rb_checker *c, rb_grid grid) {
+  return c->largest == 0 || rb_grid_points(grid) <= 1000 * c->largest;
+}
+double rb_check_at(rb_dtype t, const void *a, int64_t i) {
+  return t == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
+}
 void rb_check_set(rb_dtype t, void *a, int64_t i, double v) {
   if (t == RB_F64)
     ((double *)a)[i] = v;
@@ -44,18 +48,28 @@ void rb_check_roll(rb_dtype t, rb_grid g, const void *f, const int shift[3], voi
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++)
       for (int64_t k = 0; k < g.n[2]; k++) {
-        int64_t from = (rb_wrap(i - shift[0], g.n[0]) * g.n[1] + rb_wrap(j - shift[1], g.n[1])) * g.n[2] + rb_wrap(k - shift[2], g.n[2]);
+        int64_t from = (rb_wrap(i - shift[0], g.n[0]) * g.n[1] + rb_wrap(j - shift[1], g.n[1])) * g.n[2] +
+                       rb_wrap(k - shift[2], g.n[2]);
         rb_check_set(t, to, (i * g.n[1] + j) * g.n[2] + k, rb_check_at(t, f, from));
       }
 }
 
 static void xml(FILE *f, const char *s) {
   for (; *s; s++) switch (*s) {
-      case '&': fputs("&amp;", f); break;
-      case '<': fputs("&lt;", f); break;
-      case '>': fputs("&gt;", f); break;
-      case '"': fputs("&quot;", f); break;
-      default: fputc(*s, f);
+      case '&':
+        fputs("&amp;", f);
+        break;
+      case '<':
+        fputs("&lt;", f);
+        break;
+      case '>':
+        fputs("&gt;", f);
+        break;
+      case '"':
+        fputs("&quot;", f);
+        break;
+      default:
+        fputc(*s, f);
     }
 }
 
@@ -73,7 +87,8 @@ static void report(rb_checker *c, const char *name, int failed, const char *valu
     }
     fprintf(c->junit_cases, "</testcase>\n");
   }
-  if (failed || c->verbose) printf("%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
+  if (failed || c->verbose)
+    printf("%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
 }
 
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {
@@ -83,8 +98,10 @@ void rb_check_value(rb_checker *c, double value, double limit, const char *forma
   va_start(args, format);
   vsnprintf(name, sizeof name, format, args);
   va_end(args);
-  if (failed) c->failed++;
-  else c->passed++;
+  if (failed)
+    c->failed++;
+  else
+    c->passed++;
   snprintf(values, sizeof values, "%.3g, limit %.3g", value, limit);
   report(c, name, failed, values);
 }
@@ -134,7 +151,8 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   void (*live)(rb_checker *) = NULL;
   c->golden_cases = NULL;
   for (size_t i = 0; i < sizeof families_checked / sizeof *families_checked; i++)
-    if (families_checked[i].family == c->family) live = families_checked[i].live, c->golden_cases = families_checked[i].golden;
+    if (families_checked[i].family == c->family)
+      live = families_checked[i].live, c->golden_cases = families_checked[i].golden;
   const int recordable = c->variant->backend == RB_CUDA && c->golden_cases;
   int before_pass = c->passed, before_fail = c->failed;
   char note[700] = "";
@@ -156,9 +174,12 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
     char commit[32];
     const int other = rb_golden_of_other_code(c, commit);
     if (emulated)
-      snprintf(note, sizeof note, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal, c->golden_values);
+      snprintf(note, sizeof note, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal,
+               c->golden_values);
     if (st != RB_OK)
-      snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output%s%s%s", other ? ", recorded at " : "", other ? commit : "", other ? ": the family's code has changed since" : "");
+      snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output%s%s%s",
+               other ? ", recorded at " : "", other ? commit : "",
+               other ? ": the family's code has changed since" : "");
   }
   printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
          c->failed - before_fail, note[0] ? "   " : "", note);
@@ -179,7 +200,9 @@ static rb_status write_junit(const char *path, const char *cases, size_t length,
   size_t size = 0;
   FILE *f = open_memstream(&text, &size);
   RB_CHECK(f, RB_ENOMEM, "host memory");
-  fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" tests=\"%d\" failures=\"%d\">\n",
+  fprintf(f,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" "
+          "tests=\"%d\" failures=\"%d\">\n",
           c->passed + c->failed, c->failed);
   fprintf(f, "    <properties>\n      <property name=\"cuda\" value=\"%s\"/>\n    </properties>\n", cuda_execution());
   fwrite(cases, 1, length, f);
@@ -222,12 +245,14 @@ int rb_check_run(const rb_check_options *o) {
   }
   for (int b = RB_CPU; b < RB_BACKENDS; b++)
     if (rb_memory_live((rb_backend_kind)b)) {
-      printf("FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b), b == RB_CPU ? "cpu" : "cuda");
+      printf("FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b),
+             b == RB_CPU ? "cpu" : "cuda");
       c.failed++;
     }
   printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
   if (o->junit) {
-    rb_status st = c.junit_cases && fclose(c.junit_cases) == 0 ? write_junit(o->junit, cases, length, &c) : RB_FAIL(RB_ENOMEM, "host memory");
+    rb_status st = c.junit_cases && fclose(c.junit_cases) == 0 ? write_junit(o->junit, cases, length, &c)
+                                                               : RB_FAIL(RB_ENOMEM, "host memory");
     free(cases);
     if (st != RB_OK) {
       fprintf(stderr, "regbench check: %s\n", rb_message());

@@ -10,40 +10,45 @@
 typedef struct rb_checker {
   const rb_variant *variant; /* under test; set by the driver */
   const rb_family *family;
-  const char *golden;        /* folder of recorded GPU outputs */
-  FILE *record;              /* not NULL: write golden outputs here instead of comparing */
-  int of_variant; /* golden cases are of the variant itself, to be recorded or compared, not of the oracle */
-  int bitwise;    /* golden values that agree in all bits with the recorded ones are counted, and which cases do is told where it is known that all must */
+  const char *golden; /* folder of recorded GPU outputs */
+  FILE *record;       /* not NULL: write golden outputs here instead of comparing */
+  int of_variant;     /* golden cases are of the variant itself, to be recorded or compared, not of the oracle */
+  int bitwise; /* golden values that agree in all bits with the recorded ones are counted, and which cases do is told
+                  where it is known that all must */
   long long golden_values, golden_equal;
-  FILE *offered;             /* while a recording is made: where the names go that it lacks; or NULL */
-  FILE *junit_cases;         /* temporary list of <testcase> elements, or NULL */
+  FILE *offered;     /* while a recording is made: where the names go that it lacks; or NULL */
+  FILE *junit_cases; /* temporary list of <testcase> elements, or NULL */
   int verbose;
-  int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows are shorter; 0: neither */
+  int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows are
+                      shorter; 0: neither */
   int passed, failed, skipped;
-  int golden_matched; /* cases of the golden file that were compared */
+  int golden_matched;                         /* cases of the golden file that were compared */
   void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */
-  struct rb_golden_limits *learned; /* not NULL: rb_check_golden learns limits instead of judging */
+  struct rb_golden_limits *learned;           /* not NULL: rb_check_golden learns limits instead of judging */
 } rb_checker;
 
 /* One check of the variant under test. Passes when value <= limit (a NaN fails); prints failures. */
-void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Turns a status into a failed check; RB_EUNSUPPORTED into a skip. True when st is RB_OK. */
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Compare values with what this variant gave on a GPU host, within the limit stored there. Every case of its file must be compared (the driver
- * counts), and a case that the file neither holds nor says it lacks fails. When recording, store values
- * and limit instead. `name`: one word. */
+/* Compare values with what this variant gave on a GPU host, within the limit stored there. Every case of its file
+ * must be compared (the driver counts), and a case that the file neither holds nor says it lacks fails. When
+ * recording, store values and limit instead. `name`: one word. */
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit);
 
-/* The variant's recorded outputs: all compared with the CPU's oracle; written to `folder` by a GPU host, and sealed. Sealing tightens
- * the limit of every case from what rounding could do at worst to twice what the oracle differs now (and 16 roundings), so
- * that a drift on either side shows that the worst case would hide. */
-/* The same of the variant's own outputs, executed by emulation; counts in c how many values agree in all bits. tests/golden/bitwise.txt names cases that must. */
+/* The variant's recorded outputs: all compared with the CPU's oracle; written to `folder` by a GPU host, and sealed.
+ * Sealing tightens the limit of every case from what rounding could do at worst to twice what the oracle differs now
+ * (and 16 roundings), so that a drift on either side shows that the worst case would hide. */
+/* The same of the variant's own outputs, executed by emulation; counts in c how many values agree in all bits.
+ * tests/golden/bitwise.txt names cases that must. */
 void rb_golden_compare_emulated(rb_checker *c);
 void rb_golden_compare(rb_checker *c);
 void rb_golden_record(rb_checker *c, const char *folder);
 void rb_golden_seal(rb_checker *c, const char *folder);
-/* Whether the recording was made by other code than the family's CUDA code of today, and at which commit: nobody has seen what today's gives. */
+/* Whether the recording was made by other code than the family's CUDA code of today, and at which commit: nobody has
+ * seen what today's gives. */
 int rb_golden_of_other_code(const rb_checker *c, char commit[32]);
 
 /* All checks of the variant under test; expects it to be available. */
@@ -97,7 +102,7 @@ typedef struct {
   int verbose, seal;
   const char *backend; /* "cpu" or "cuda": only its variants, or NULL */
   const char *require; /* "cuda": a check without a GPU fails */
-  int64_t largest; /* points of a set; 0: any */
+  int64_t largest;     /* points of a set; 0: any */
 } rb_check_options;
 /* Exit code: 0 all passed, 3 something failed, 8 the JUnit file could not be written, 9 nothing ran. */
 int rb_check_run(const rb_check_options *options);

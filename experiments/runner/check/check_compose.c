@@ -24,11 +24,20 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
   RB_TRY(rb_poisoned(b, bytes, &to));
   switch (w) {
-    case COMPOSE: RB_TRY(rb_compose(p, 1, df, ds, to)); break;
-    case SCALED: RB_TRY(rb_compose(p, 0.37, df, ds, to)); break;
-    case BRACKET: RB_TRY(rb_compose_bracket(p, df, ds, to)); break;
-    case WARP: RB_TRY(rb_compose_warp(p, df, ds, to)); break;
-    default: RB_TRY(rb_compose_determinant(p, ds, to));
+    case COMPOSE:
+      RB_TRY(rb_compose(p, 1, df, ds, to));
+      break;
+    case SCALED:
+      RB_TRY(rb_compose(p, 0.37, df, ds, to));
+      break;
+    case BRACKET:
+      RB_TRY(rb_compose_bracket(p, df, ds, to));
+      break;
+    case WARP:
+      RB_TRY(rb_compose_warp(p, df, ds, to));
+      break;
+    default:
+      RB_TRY(rb_compose_determinant(p, ds, to));
   }
   RB_TRY(b->download(out, to, bytes));
 done:
@@ -54,7 +63,9 @@ static arrays room(const rb_compose_desc *d) {
   return a;
 }
 static void drop(arrays a) { free(a.f), free(a.s), free(a.got), free(a.want); }
-static double reach(const rb_compose_desc *d, double displacement) { return (double)(d->grid.n[0] + d->grid.n[1] + d->grid.n[2]) + displacement; }
+static double reach(const rb_compose_desc *d, double displacement) {
+  return (double)(d->grid.n[0] + d->grid.n[1] + d->grid.n[2]) + displacement;
+}
 
 static void against_oracle(rb_checker *c, const rb_compose_desc *d, double displacement) {
   arrays a = room(d);
@@ -64,12 +75,14 @@ static void against_oracle(rb_checker *c, const rb_compose_desc *d, double displ
   for (int w = COMPOSE; w < KINDS; w++) {
     const int64_t m = vector((kind)w) ? 3 * a.n : a.n;
     const double limit = w == DETERMINANT ? rb_compose_tolerance(NULL, d, pow(1 + displacement, 3), 0)
-                         : w == BRACKET   ? rb_compose_tolerance(NULL, d, 2 * displacement, 0)
-                                          : rb_compose_tolerance(c->variant, d, 1 + displacement, reach(d, displacement));
+                         : w == BRACKET
+                             ? rb_compose_tolerance(NULL, d, 2 * displacement, 0)
+                             : rb_compose_tolerance(c->variant, d, 1 + displacement, reach(d, displacement));
     if (rb_check_status(c, by(c->variant, d, (kind)w, a.f, a.s, a.got), "%s", kind_names[w]) &&
         rb_check_status(c, by(&rb_compose_family.variants[0], d, (kind)w, a.f, a.s, a.want), "oracle"))
-      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, m), limit, "%s by %g voxels %lldx%lldx%lld %s", kind_names[w], displacement,
-                     (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, m), limit, "%s by %g voxels %lldx%lldx%lld %s",
+                     kind_names[w], displacement, (long long)d->grid.n[0], (long long)d->grid.n[1],
+                     (long long)d->grid.n[2], rb_dtype_name(d->dtype));
   }
   drop(a);
 }
@@ -91,14 +104,18 @@ static void shifts(rb_checker *c, const rb_compose_desc *d) {
     int inside = 1;
     at_node(g, i, x);
     for (int k = 0; k < 3; k++) x[k] += shift[k], inside = inside && x[k] >= 0 && x[k] < (double)g.n[k];
-    rb_check_set(d->dtype, a.want, i, inside ? rb_check_at(d->dtype, a.f, (int64_t)((x[0] * (double)g.n[1] + x[1]) * (double)g.n[2] + x[2])) : 0);
+    rb_check_set(
+        d->dtype, a.want, i,
+        inside ? rb_check_at(d->dtype, a.f, (int64_t)((x[0] * (double)g.n[1] + x[1]) * (double)g.n[2] + x[2])) : 0);
   }
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "shift"))
-    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), rb_compose_tolerance(c->variant, d, 1, reach(d, 3)), "whole shifts, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n),
+                   rb_compose_tolerance(c->variant, d, 1, reach(d, 3)), "whole shifts, %s", rb_dtype_name(d->dtype));
   for (int64_t i = 0; i < 3 * a.n; i++) rb_check_set(d->dtype, a.s, i, 1e9);
   memset(a.want, 0, (size_t)a.n * rb_dtype_size(d->dtype));
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "far"))
-    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "far away is zero, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "far away is zero, %s",
+                   rb_dtype_name(d->dtype));
   drop(a);
 }
 
@@ -110,7 +127,8 @@ static void neutral(rb_checker *c, const rb_compose_desc *d) {
   if (rb_check_status(c, by(c->variant, d, COMPOSE, a.f, a.s, a.got), "0 o s"))
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), 0, "0 o s = s, %s", rb_dtype_name(d->dtype));
   if (rb_check_status(c, by(c->variant, d, COMPOSE, a.s, a.f, a.got), "s o 0"))
-    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), rb_compose_tolerance(c->variant, d, 1, 0), "s o 0 = s, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.s, 3 * a.n), rb_compose_tolerance(c->variant, d, 1, 0),
+                   "s o 0 = s, %s", rb_dtype_name(d->dtype));
   drop(a);
 }
 
@@ -120,19 +138,23 @@ static void linear(rb_checker *c, const rb_compose_desc *d) {
   rb_check_random(d->dtype, a.f, a.n, 79);
   rb_check_random(d->dtype, b.f, a.n, 80);
   rb_check_random(d->dtype, a.s, 3 * a.n, 81);
-  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp") && rb_check_status(c, by(c->variant, d, WARP, b.f, a.s, b.got), "warp")) {
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp") &&
+      rb_check_status(c, by(c->variant, d, WARP, b.f, a.s, b.got), "warp")) {
     for (int64_t i = 0; i < a.n; i++) {
       rb_check_set(d->dtype, a.want, i, 2 * rb_check_at(d->dtype, a.got, i) - 3 * rb_check_at(d->dtype, b.got, i));
       rb_check_set(d->dtype, b.want, i, 2 * rb_check_at(d->dtype, a.f, i) - 3 * rb_check_at(d->dtype, b.f, i));
     }
     if (rb_check_status(c, by(c->variant, d, WARP, b.want, a.s, a.got), "warp"))
-      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 2 * rb_compose_tolerance(c->variant, d, 5, reach(d, 1)), "linear in the image, %s", rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n),
+                     2 * rb_compose_tolerance(c->variant, d, 5, reach(d, 1)), "linear in the image, %s",
+                     rb_dtype_name(d->dtype));
   }
   drop(b);
   drop(a);
 }
 
-/* An image of half a wave, moved by half a voxel: the error of linear interpolation falls with the square of the spacing. */
+/* An image of half a wave, moved by half a voxel: the error of linear interpolation falls with the square of the
+ * spacing. */
 static void second_order(rb_checker *c, rb_dtype t) {
   const double pi = acos(-1);
   double worst[2] = {0, 0};
@@ -158,8 +180,8 @@ static void second_order(rb_checker *c, rb_dtype t) {
   rb_check_value(c, fabs(log2(worst[0] / worst[1]) - 2), 0.1, "order of the interpolation, %s", rb_dtype_name(t));
 }
 
-/* (a o b) o c = a o (b o c) up to what four linear interpolations of smooth fields lose: h^2 / 8 times the second derivatives of
- * A sin(pi x1 / (n1 - 1)) sin(..) sin(..), which also keep all points inside. */
+/* (a o b) o c = a o (b o c) up to what four linear interpolations of smooth fields lose: h^2 / 8 times the second
+ * derivatives of A sin(pi x1 / (n1 - 1)) sin(..) sin(..), which also keep all points inside. */
 static void associative(rb_checker *c, rb_dtype t) {
   const rb_compose_desc d = {.grid = {{21, 24, 22}}, .dtype = t};
   const double amplitude = 0.8, pi = acos(-1), bound = 4 * 3.0 / 8 * amplitude * pow(pi / 20, 2);
@@ -174,10 +196,13 @@ static void associative(rb_checker *c, rb_dtype t) {
       rb_check_set(t, b.f, k * a.n + i, wave * (k == 2 ? -1 : 0.4));
     }
   }
-  if (rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, a.s, a.got), "a o b") && rb_check_status(c, by(c->variant, &d, COMPOSE, a.got, b.f, a.want), "(a o b) o c") &&
-      rb_check_status(c, by(c->variant, &d, COMPOSE, a.s, b.f, b.got), "b o c") && rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, b.got, b.want), "a o (b o c)"))
-    rb_check_value(c, rb_check_distance(t, a.want, b.want, 3 * a.n), bound + 4 * rb_compose_tolerance(c->variant, &d, amplitude, reach(&d, 1)), "associative within interpolation error, %s",
-                   rb_dtype_name(t));
+  if (rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, a.s, a.got), "a o b") &&
+      rb_check_status(c, by(c->variant, &d, COMPOSE, a.got, b.f, a.want), "(a o b) o c") &&
+      rb_check_status(c, by(c->variant, &d, COMPOSE, a.s, b.f, b.got), "b o c") &&
+      rb_check_status(c, by(c->variant, &d, COMPOSE, a.f, b.got, b.want), "a o (b o c)"))
+    rb_check_value(c, rb_check_distance(t, a.want, b.want, 3 * a.n),
+                   bound + 4 * rb_compose_tolerance(c->variant, &d, amplitude, reach(&d, 1)),
+                   "associative within interpolation error, %s", rb_dtype_name(t));
   drop(b);
   drop(a);
 }
@@ -186,7 +211,8 @@ static void associative(rb_checker *c, rb_dtype t) {
 static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
   static const double A[3][3] = {{0.02, -0.03, 0.01}, {0.04, -0.05, 0.02}, {-0.01, 0.03, 0.06}};
   static const double slope[3] = {0.3, -0.2, 0.1};
-  const double det = (1 + A[0][0]) * ((1 + A[1][1]) * (1 + A[2][2]) - A[1][2] * A[2][1]) - A[0][1] * (A[1][0] * (1 + A[2][2]) - A[1][2] * A[2][0]) +
+  const double det = (1 + A[0][0]) * ((1 + A[1][1]) * (1 + A[2][2]) - A[1][2] * A[2][1]) -
+                     A[0][1] * (A[1][0] * (1 + A[2][2]) - A[1][2] * A[2][0]) +
                      A[0][2] * (A[1][0] * A[2][1] - (1 + A[1][1]) * A[2][0]);
   const rb_grid g = d->grid;
   arrays a = room(d);
@@ -194,12 +220,14 @@ static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
   for (int64_t i = 0; i < a.n; i++) {
     double x[3];
     at_node(g, i, x);
-    for (int k = 0; k < 3; k++) rb_check_set(d->dtype, a.s, k * a.n + i, A[k][0] * x[0] + A[k][1] * x[1] + A[k][2] * x[2]);
+    for (int k = 0; k < 3; k++)
+      rb_check_set(d->dtype, a.s, k * a.n + i, A[k][0] * x[0] + A[k][1] * x[1] + A[k][2] * x[2]);
     rb_check_set(d->dtype, a.f, i, slope[0] * x[0] + slope[1] * x[1] + slope[2] * x[2]);
   }
   if (rb_check_status(c, by(c->variant, d, DETERMINANT, a.f, a.s, a.got), "determinant"))
     for (int64_t i = 0; i < a.n; i++) off = fmax(off, fabs(rb_check_at(d->dtype, a.got, i) - det));
-  rb_check_value(c, off, rb_compose_tolerance(NULL, d, 2, reach(d, 0)), "determinant of a linear map, %s", rb_dtype_name(d->dtype));
+  rb_check_value(c, off, rb_compose_tolerance(NULL, d, 2, reach(d, 0)), "determinant of a linear map, %s",
+                 rb_dtype_name(d->dtype));
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.got), "warp"))
     for (int64_t i = 0; i < a.n; i++) {
       double x[3], want = 0;
@@ -212,16 +240,19 @@ static void linear_maps(rb_checker *c, const rb_compose_desc *d) {
       }
       if (inside) worst = fmax(worst, fabs(rb_check_at(d->dtype, a.got, i) - want));
     }
-  rb_check_value(c, worst, rb_compose_tolerance(c->variant, d, 10, reach(d, 3)), "a linear image, %s", rb_dtype_name(d->dtype));
+  rb_check_value(c, worst, rb_compose_tolerance(c->variant, d, 10, reach(d, 3)), "a linear image, %s",
+                 rb_dtype_name(d->dtype));
   drop(a);
 }
 
 /* Whole-array results of a variant that need no comparison of arrays: greatest length, padding and back. */
-static rb_status measured(const rb_variant *v, const rb_compose_desc *d, rb_grid inner, const void *s, const void *f, double *longest, void *wide, void *narrow) {
+static rb_status measured(const rb_variant *v, const rb_compose_desc *d, rb_grid inner, const void *s, const void *f,
+                          double *longest, void *wide, void *narrow) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_compose_plan *p = NULL;
-  const size_t size = rb_dtype_size(d->dtype), one = (size_t)rb_grid_points(d->grid) * size, small = (size_t)rb_grid_points(inner) * size;
+  const size_t size = rb_dtype_size(d->dtype), one = (size_t)rb_grid_points(d->grid) * size,
+               small = (size_t)rb_grid_points(inner) * size;
   void *ds = NULL, *df = NULL, *dw = NULL, *dn = NULL;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
@@ -249,10 +280,15 @@ static void lengths_and_padding(rb_checker *c, const rb_compose_desc *d) {
   rb_check_random(d->dtype, a.f, m, 76);
   char *narrow = (char *)a.got + (size_t)a.n * rb_dtype_size(d->dtype);
   if (rb_check_status(c, measured(c->variant, d, inner, a.s, a.f, &got, a.got, narrow), "lengths") &&
-      rb_check_status(c, measured(&rb_compose_family.variants[0], d, inner, a.s, a.f, &want, a.want, (char *)a.want + (size_t)a.n * rb_dtype_size(d->dtype)), "oracle")) {
-    rb_check_value(c, fabs(got - want), rb_compose_tolerance(NULL, d, 2, 0), "greatest length, %s", rb_dtype_name(d->dtype));
+      rb_check_status(c,
+                      measured(&rb_compose_family.variants[0], d, inner, a.s, a.f, &want, a.want,
+                               (char *)a.want + (size_t)a.n * rb_dtype_size(d->dtype)),
+                      "oracle")) {
+    rb_check_value(c, fabs(got - want), rb_compose_tolerance(NULL, d, 2, 0), "greatest length, %s",
+                   rb_dtype_name(d->dtype));
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "padding, %s", rb_dtype_name(d->dtype));
-    rb_check_value(c, rb_check_distance(d->dtype, narrow, a.f, m), 0, "padding and back, %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, narrow, a.f, m), 0, "padding and back, %s",
+                   rb_dtype_name(d->dtype));
   }
   rb_check_set(d->dtype, a.s, 2 * a.n - 1, NAN);
   if (rb_check_status(c, measured(c->variant, d, inner, a.s, a.f, &got, a.got, narrow), "lengths"))
@@ -289,5 +325,7 @@ void rb_check_compose_golden(rb_checker *c) {
   rb_check_random(RB_F32, s, N, 78);
   for (int w = COMPOSE; w < KINDS; w++)
     if (rb_check_status(c, by(v, &d, (kind)w, f, s, out), "golden"))
-      rb_check_golden(c, names[w], out, vector((kind)w) ? N : N / 3, w == BRACKET || w == DETERMINANT ? rb_compose_tolerance(NULL, &d, 8, 0) : rb_compose_tolerance(c->variant, &d, 2, 16));
+      rb_check_golden(c, names[w], out, vector((kind)w) ? N : N / 3,
+                      w == BRACKET || w == DETERMINANT ? rb_compose_tolerance(NULL, &d, 8, 0)
+                                                       : rb_compose_tolerance(c->variant, &d, 2, 16));
 }

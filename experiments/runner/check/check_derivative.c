@@ -24,16 +24,20 @@ static void against(rb_checker *c, const rb_derivative_desc *d, const rb_variant
     const void *in = divergence ? three : one;
     if (rb_check_status(c, rb_host_derivative(c->variant, d, divergence, in, got), "run") &&
         rb_check_status(c, rb_host_derivative(oracle, d, divergence, in, want), "%s", oracle->name))
-      rb_check_value(c, rb_check_distance(d->dtype, got, want, divergence ? n : 3 * n), rb_derivative_tolerance(d, 1) + own,
-                     "%s %s %lldx%lldx%lld %s", divergence ? "divergence" : "gradient", schemes[d->scheme], (long long)d->grid.n[0],
+      rb_check_value(c, rb_check_distance(d->dtype, got, want, divergence ? n : 3 * n),
+                     rb_derivative_tolerance(d, 1) + own, "%s %s %lldx%lldx%lld %s",
+                     divergence ? "divergence" : "gradient", schemes[d->scheme], (long long)d->grid.n[0],
                      (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
   }
   free(want), free(got), free(three), free(one);
 }
-static void against_oracle(rb_checker *c, const rb_derivative_desc *d) { against(c, d, &rb_derivative_family.variants[0], 0); }
+static void against_oracle(rb_checker *c, const rb_derivative_desc *d) {
+  against(c, d, &rb_derivative_family.variants[0], 0);
+}
 
-/* Grids that fill a GPU with columns of 32 to 64 planes, which cuda/direct takes another way: two columns and blocks of few rows and values; rows of
- * four values. On a GPU of them three times the rows, enough for 400 multiprocessors. The oracle, O(n) a point, would take minutes: cpu/naive stands for it. */
+/* Grids that fill a GPU with columns of 32 to 64 planes, which cuda/direct takes another way: two columns and blocks
+ * of few rows and values; rows of four values. On a GPU of them three times the rows, enough for 400 multiprocessors.
+ * The oracle, O(n) a point, would take minutes: cpu/naive stands for it. */
 static void large(rb_checker *c, rb_derivative_desc d) {
   static const rb_grid grids[] = {{{65, 404, 132}}, {{40, 2100, 4}}};
   const rb_variant *naive;
@@ -57,7 +61,8 @@ static void adjoint(rb_checker *c, const rb_derivative_desc *d) {
   if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, g), "adjoint") &&
       rb_check_status(c, rb_host_derivative(c->variant, d, 1, v, div), "adjoint")) {
     double left = rb_check_dot(d->dtype, g, v, 3 * n), right = rb_check_dot(d->dtype, f, div, n);
-    rb_check_value(c, fabs(left + right) / (double)n, rb_derivative_tolerance(d, 1), "adjoint %s %s", schemes[d->scheme], rb_dtype_name(d->dtype));
+    rb_check_value(c, fabs(left + right) / (double)n, rb_derivative_tolerance(d, 1), "adjoint %s %s",
+                   schemes[d->scheme], rb_dtype_name(d->dtype));
   }
   free(div), free(g), free(v), free(f);
 }
@@ -69,11 +74,15 @@ static void linear(rb_checker *c, const rb_derivative_desc *d) {
   void *f = malloc(bytes), *g = malloc(bytes), *df = malloc(3 * bytes), *dg = malloc(3 * bytes);
   rb_check_random(d->dtype, f, n, 15);
   rb_check_random(d->dtype, g, n, 16);
-  if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, df), "linearity") && rb_check_status(c, rb_host_derivative(c->variant, d, 0, g, dg), "linearity")) {
-    for (int64_t i = 0; i < n; i++) rb_check_set(d->dtype, f, i, rb_check_at(d->dtype, f, i) / 2 - rb_check_at(d->dtype, g, i) / 4);
-    for (int64_t i = 0; i < 3 * n; i++) rb_check_set(d->dtype, df, i, rb_check_at(d->dtype, df, i) / 2 - rb_check_at(d->dtype, dg, i) / 4);
+  if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, df), "linearity") &&
+      rb_check_status(c, rb_host_derivative(c->variant, d, 0, g, dg), "linearity")) {
+    for (int64_t i = 0; i < n; i++)
+      rb_check_set(d->dtype, f, i, rb_check_at(d->dtype, f, i) / 2 - rb_check_at(d->dtype, g, i) / 4);
+    for (int64_t i = 0; i < 3 * n; i++)
+      rb_check_set(d->dtype, df, i, rb_check_at(d->dtype, df, i) / 2 - rb_check_at(d->dtype, dg, i) / 4);
     if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, dg), "linearity"))
-      rb_check_value(c, rb_check_distance(d->dtype, df, dg, 3 * n), rb_derivative_tolerance(d, 1), "linearity %s %s", schemes[d->scheme], rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, df, dg, 3 * n), rb_derivative_tolerance(d, 1), "linearity %s %s",
+                     schemes[d->scheme], rb_dtype_name(d->dtype));
   }
   free(dg), free(df), free(g), free(f);
 }
@@ -82,18 +91,22 @@ static void shift_and_constant(rb_checker *c, const rb_derivative_desc *d) {
   int64_t n = rb_grid_points(d->grid);
   const int shift[3] = {2, -3, 7};
   size_t bytes = (size_t)n * rb_dtype_size(d->dtype);
-  char *f = malloc(bytes), *rolled = malloc(bytes), *g = malloc(3 * bytes), *h = malloc(3 * bytes), *back = malloc(3 * bytes);
+  char *f = malloc(bytes), *rolled = malloc(bytes), *g = malloc(3 * bytes), *h = malloc(3 * bytes),
+       *back = malloc(3 * bytes);
   rb_check_random(d->dtype, f, n, 14);
   rb_check_roll(d->dtype, d->grid, f, shift, rolled);
   if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, g), "shift") &&
       rb_check_status(c, rb_host_derivative(c->variant, d, 0, rolled, h), "shift")) {
-    for (int a = 0; a < 3; a++) rb_check_roll(d->dtype, d->grid, g + (size_t)a * bytes, shift, back + (size_t)a * bytes);
-    rb_check_value(c, rb_check_distance(d->dtype, back, h, 3 * n), rb_derivative_tolerance(d, 1), "shift %s", schemes[d->scheme]);
+    for (int a = 0; a < 3; a++)
+      rb_check_roll(d->dtype, d->grid, g + (size_t)a * bytes, shift, back + (size_t)a * bytes);
+    rb_check_value(c, rb_check_distance(d->dtype, back, h, 3 * n), rb_derivative_tolerance(d, 1), "shift %s",
+                   schemes[d->scheme]);
   }
   for (int64_t i = 0; i < n; i++) rb_check_set(d->dtype, f, i, 0.75);
   for (int64_t i = 0; i < 3 * n; i++) rb_check_set(d->dtype, back, i, 0);
   if (rb_check_status(c, rb_host_derivative(c->variant, d, 0, f, g), "constant"))
-    rb_check_value(c, rb_check_distance(d->dtype, g, back, 3 * n), rb_derivative_tolerance(d, 1), "constant %s", schemes[d->scheme]);
+    rb_check_value(c, rb_check_distance(d->dtype, g, back, 3 * n), rb_derivative_tolerance(d, 1), "constant %s",
+                   schemes[d->scheme]);
   free(back), free(h), free(g), free(rolled), free(f);
 }
 
@@ -131,7 +144,8 @@ static void order(rb_checker *c, const rb_derivative_desc *d) {
     return;
   }
   double expected = d->scheme == RB_FD8 ? 8 : 2, slope = log(coarse / fine) / log((double)n1 / (double)n0);
-  rb_check_value(c, fabs(slope - expected), 0.1 * expected, "order of convergence %s %s", schemes[d->scheme], rb_dtype_name(d->dtype));
+  rb_check_value(c, fabs(slope - expected), 0.1 * expected, "order of convergence %s %s", schemes[d->scheme],
+                 rb_dtype_name(d->dtype));
 }
 
 void rb_check_derivative(rb_checker *c) {

@@ -10,14 +10,16 @@
 enum { MOST = 3 * 13 * 11 * 17 };
 
 /* Coefficients with every pattern of zeros that the variants branch on. */
-static const double patterns[][3] = {{0.5, -2, 0.25}, {0.5, -2, 0}, {1, 0, 1}, {0, 3, 1}, {2, 0, 0}, {0, -1, 0}, {0, 0, 0.5}, {0, 0, 0}};
+static const double patterns[][3] = {{0.5, -2, 0.25}, {0.5, -2, 0}, {1, 0, 1},   {0, 3, 1},
+                                     {2, 0, 0},       {0, -1, 0},   {0, 0, 0.5}, {0, 0, 0}};
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
 /* What one variant makes of x, y, z: an array, or three numbers. */
 typedef enum { COMBINE, MULTIPLY, DIVIDE, DISPLACE, FILL, KINDS } kind;
 static const char *const kind_names[] = {"combine", "multiply", "divide", "displace", "fill"};
 
-static rb_status by(const rb_variant *v, rb_dtype t, kind what, const double k[3], rb_grid g, int64_t n, const void *x, const void *y, const void *z, void *out) {
+static rb_status by(const rb_variant *v, rb_dtype t, kind what, const double k[3], rb_grid g, int64_t n,
+                    const void *x, const void *y, const void *z, void *out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_field_plan *p = NULL;
@@ -30,7 +32,8 @@ static rb_status by(const rb_variant *v, rb_dtype t, kind what, const double k[3
   RB_TRY(rb_to_backend(b, x, bytes, &dx));
   RB_TRY(rb_to_backend(b, y, bytes, &dy));
   RB_TRY(rb_to_backend(b, z, bytes, &dz));
-  if (what == COMBINE) RB_TRY(rb_field_combine(p, n, k[0], k[0] != 0 ? dx : NULL, k[1], k[1] != 0 ? dy : NULL, k[2], dz));
+  if (what == COMBINE)
+    RB_TRY(rb_field_combine(p, n, k[0], k[0] != 0 ? dx : NULL, k[1], k[1] != 0 ? dy : NULL, k[2], dz));
   if (what == MULTIPLY) RB_TRY(rb_field_multiply(p, n, k[0], dx, dy, k[2], dz));
   if (what == DIVIDE) RB_TRY(rb_field_divide(p, n, k[0], dx, dy, dz));
   if (what == DISPLACE) RB_TRY(rb_field_displace(p, g, a, k[0] != 0 ? dx : NULL, w, k[1] != 0 ? dy : NULL, dz));
@@ -54,12 +57,15 @@ static void against_oracle(rb_checker *c, rb_dtype t, kind what, const double k[
   for (int a = 0; a < 3; a++) longest = g.n[a] > longest ? g.n[a] : longest;
   if (rb_check_status(c, by(c->variant, t, what, k, g, n, x, y, z, got), "%s", kind_names[what]) &&
       rb_check_status(c, by(&rb_field_family.variants[0], t, what, k, g, n, x, y, z, want), "oracle"))
-    rb_check_value(c, rb_check_distance(t, got, want, n), rb_field_tolerance(t, fabs(k[0]) * 2 + fabs(k[1]) + fabs(k[2]) + (what == DISPLACE ? (double)longest : 0)),
-                   "%s %g %g %g on %lldx%lldx%lld %s", kind_names[what], k[0], k[1], k[2], (long long)g.n[0], (long long)g.n[1], (long long)g.n[2],
-                   rb_dtype_name(t));
+    rb_check_value(
+        c, rb_check_distance(t, got, want, n),
+        rb_field_tolerance(t, fabs(k[0]) * 2 + fabs(k[1]) + fabs(k[2]) + (what == DISPLACE ? (double)longest : 0)),
+        "%s %g %g %g on %lldx%lldx%lld %s", kind_names[what], k[0], k[1], k[2], (long long)g.n[0], (long long)g.n[1],
+        (long long)g.n[2], rb_dtype_name(t));
 }
 
-static rb_status sums_by(const rb_variant *v, rb_dtype t, int64_t n, const void *x, const void *y, double *dot, rb_extremes *e) {
+static rb_status sums_by(const rb_variant *v, rb_dtype t, int64_t n, const void *x, const void *y, double *dot,
+                         rb_extremes *e) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_field_plan *p = NULL;
@@ -75,7 +81,8 @@ static rb_status sums_by(const rb_variant *v, rb_dtype t, int64_t n, const void 
   RB_TRY(rb_poisoned(b, sizeof kept, &at));
   RB_TRY(rb_field_dot_kept(p, n, dx, dy, at));
   RB_TRY(b->download(&kept, at, sizeof kept));
-  RB_CHECK(memcmp(&kept, dot, sizeof kept) == 0 || (isnan(kept) && isnan(*dot)), RB_EINVALID, "the kept sum is %g, the returned one %g", kept, *dot);
+  RB_CHECK(memcmp(&kept, dot, sizeof kept) == 0 || (isnan(kept) && isnan(*dot)), RB_EINVALID,
+           "the kept sum is %g, the returned one %g", kept, *dot);
   RB_TRY(rb_field_extremes(p, n, dx, e));
 done:
   rb_field_destroy(p);
@@ -93,15 +100,21 @@ static void sums(rb_checker *c, rb_dtype t, int64_t n) {
   rb_extremes e, f;
   rb_check_random(t, x, n, 8);
   rb_check_random(t, y, n, 9);
-  if (rb_check_status(c, sums_by(c->variant, t, n, x, y, &dot, &e), "sums") && rb_check_status(c, sums_by(&rb_field_family.variants[0], t, n, x, y, &want, &f), "oracle")) {
-    rb_check_value(c, fabs(dot - want), rb_field_sum_tolerance(n, 1), "dot of %lld %s", (long long)n, rb_dtype_name(t));
-    rb_check_value(c, fabs(e.sum - f.sum), rb_field_sum_tolerance(n, 1), "sum of %lld %s", (long long)n, rb_dtype_name(t));
-    rb_check_value(c, fabs(e.least - f.least) + fabs(e.greatest - f.greatest), 0, "extremes of %lld %s", (long long)n, rb_dtype_name(t));
-    if (rb_check_status(c, sums_by(c->variant, t, n, x, y, &again, &f), "sums")) rb_check_value(c, fabs(dot - again), 0, "dot repeats bit by bit, %lld", (long long)n);
+  if (rb_check_status(c, sums_by(c->variant, t, n, x, y, &dot, &e), "sums") &&
+      rb_check_status(c, sums_by(&rb_field_family.variants[0], t, n, x, y, &want, &f), "oracle")) {
+    rb_check_value(c, fabs(dot - want), rb_field_sum_tolerance(n, 1), "dot of %lld %s", (long long)n,
+                   rb_dtype_name(t));
+    rb_check_value(c, fabs(e.sum - f.sum), rb_field_sum_tolerance(n, 1), "sum of %lld %s", (long long)n,
+                   rb_dtype_name(t));
+    rb_check_value(c, fabs(e.least - f.least) + fabs(e.greatest - f.greatest), 0, "extremes of %lld %s", (long long)n,
+                   rb_dtype_name(t));
+    if (rb_check_status(c, sums_by(c->variant, t, n, x, y, &again, &f), "sums"))
+      rb_check_value(c, fabs(dot - again), 0, "dot repeats bit by bit, %lld", (long long)n);
   }
   rb_check_set(t, x, n / 2, NAN);
   if (rb_check_status(c, sums_by(c->variant, t, n, x, y, &dot, &e), "sums"))
-    rb_check_value(c, isnan(dot) && isnan(e.sum) && isnan(e.least) && isnan(e.greatest) ? 0 : 1, 0, "a NaN shows in every sum, %lld", (long long)n);
+    rb_check_value(c, isnan(dot) && isnan(e.sum) && isnan(e.least) && isnan(e.greatest) ? 0 : 1, 0,
+                   "a NaN shows in every sum, %lld", (long long)n);
   free(y), free(x);
 }
 
@@ -134,5 +147,6 @@ void rb_check_field_golden(rb_checker *c) {
   rb_check_random(RB_F32, z, N, 7);
   for (int i = 0; i < N; i++) y[i] += 1.5f;
   for (int w = COMBINE; w < KINDS; w++)
-    if (rb_check_status(c, by(v, RB_F32, (kind)w, patterns[0], g, N, x, y, z, out), "golden")) rb_check_golden(c, kind_names[w], out, N, rb_field_tolerance(RB_F32, 12));
+    if (rb_check_status(c, by(v, RB_F32, (kind)w, patterns[0], g, N, x, y, z, out), "golden"))
+      rb_check_golden(c, kind_names[w], out, N, rb_field_tolerance(RB_F32, 12));
 }

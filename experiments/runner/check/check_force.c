@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static rb_status by(const rb_variant *v, const rb_force_desc *d, double ratio, const void *fixed, const void *warped, void *u, double *energy) {
+static rb_status by(const rb_variant *v, const rb_force_desc *d, double ratio, const void *fixed, const void *warped,
+                    void *u, double *energy) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_force_plan *p = NULL;
@@ -37,10 +38,13 @@ static void one_grid(rb_checker *c, const rb_force_desc *d, double ratio) {
   rb_check_random(d->dtype, w, n, 82);
   for (int64_t i = 0; i < n; i += 4) rb_check_set(d->dtype, f, i, 0);
   for (int64_t i = 2; i < n; i += 4) rb_check_set(d->dtype, w, i, 0);
-  if (rb_check_status(c, by(c->variant, d, ratio, f, w, got, &energy), "force") && rb_check_status(c, by(&rb_force_family.variants[0], d, ratio, f, w, want, &exact), "oracle")) {
-    rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), rb_force_tolerance(d, ratio), "force, ratio %g %lldx%lldx%lld %s", ratio, (long long)d->grid.n[0],
-                   (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
-    rb_check_value(c, fabs(energy - exact), rb_force_energy_tolerance(d, 2), "energy, %lldx%lldx%lld %s", (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2],
+  if (rb_check_status(c, by(c->variant, d, ratio, f, w, got, &energy), "force") &&
+      rb_check_status(c, by(&rb_force_family.variants[0], d, ratio, f, w, want, &exact), "oracle")) {
+    rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), rb_force_tolerance(d, ratio),
+                   "force, ratio %g %lldx%lldx%lld %s", ratio, (long long)d->grid.n[0], (long long)d->grid.n[1],
+                   (long long)d->grid.n[2], rb_dtype_name(d->dtype));
+    rb_check_value(c, fabs(energy - exact), rb_force_energy_tolerance(d, 2), "energy, %lldx%lldx%lld %s",
+                   (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2],
                    rb_dtype_name(d->dtype));
     for (int64_t i = 0; i < n; i++) {
       double square = 0;
@@ -48,7 +52,8 @@ static void one_grid(rb_checker *c, const rb_force_desc *d, double ratio) {
       longest = fmax(longest, sqrt(square));
       if (i % 2 == 0) moved = fmax(moved, square);
     }
-    rb_check_value(c, longest, 0.5 / ratio + rb_force_tolerance(d, ratio), "no update is longer than sigma_x / (2 sigma_i)");
+    rb_check_value(c, longest, 0.5 / ratio + rb_force_tolerance(d, ratio),
+                   "no update is longer than sigma_x / (2 sigma_i)");
     rb_check_value(c, moved, 0, "background stays");
   }
   if (rb_check_status(c, by(c->variant, d, ratio, w, w, got, &energy), "equal images")) {
@@ -59,7 +64,8 @@ static void one_grid(rb_checker *c, const rb_force_desc *d, double ratio) {
   for (int64_t i = 0; i < n; i++) rb_check_set(d->dtype, w, i, 0.5);
   if (rb_check_status(c, by(c->variant, d, ratio, w, w, got, &energy), "flat images")) {
     memset(want, 0, bytes);
-    rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), 0, "nor do flat ones, where nothing divides by nothing");
+    rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), 0,
+                   "nor do flat ones, where nothing divides by nothing");
   }
   free(want), free(got), free(w), free(f);
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 rb_gauss_points rb_gauss_points_make(const rb_gausssum_desc *d, double spread) {
-  rb_gauss_points in = {malloc(rb_gauss_bytes(d)), malloc(rb_gauss_bytes(d)), malloc(rb_gauss_bytes(d)), malloc(rb_gauss_bytes(d))};
+  rb_gauss_points in = {malloc(rb_gauss_bytes(d)), malloc(rb_gauss_bytes(d)), malloc(rb_gauss_bytes(d)),
+                        malloc(rb_gauss_bytes(d))};
   int64_t m = d->n * d->dim;
   rb_check_random(d->dtype, in.q, m, 31);
   for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, spread * rb_check_at(d->dtype, in.q, i));
@@ -28,7 +29,8 @@ void rb_gauss_sums_drop(rb_gauss_sums s) {
   for (size_t i = 0; i < sizeof s / sizeof *all; i++) free(all[i]);
 }
 
-rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, rb_gauss_sums out) {
+rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in,
+                           rb_gauss_sums out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_gausssum_plan *p = NULL;
@@ -53,27 +55,35 @@ rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, doubl
   RB_TRY(b->download(out.hp_alone, two, rb_gauss_bytes(d)));
 done:
   rb_gausssum_destroy(p);
-  if (b) rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m), rb_release(b, q);
+  if (b)
+    rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m),
+        rb_release(b, q);
   return st;
 }
 
 /* For sums of n terms of random sign, each at most `term`. */
-static double limit_of(const rb_variant *v, const rb_gausssum_desc *d, double term) { return rb_gausssum_tolerance(v, d, sqrt((double)d->n) * term); }
+static double limit_of(const rb_variant *v, const rb_gausssum_desc *d, double term) {
+  return rb_gausssum_tolerance(v, d, sqrt((double)d->n) * term);
+}
 
 static void against_oracle(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
   rb_gauss_points in = rb_gauss_points_make(d, 3);
   rb_gauss_sums mine = rb_gauss_sums_room(d), oracle = rb_gauss_sums_room(d);
   int64_t m = d->n * d->dim;
-  if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, mine), "sums") && rb_check_status(c, rb_gauss_sums_by(&rb_gausssum_family.variants[0], d, sigma, in, oracle), "oracle")) {
+  if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, mine), "sums") &&
+      rb_check_status(c, rb_gauss_sums_by(&rb_gausssum_family.variants[0], d, sigma, in, oracle), "oracle")) {
     const void *a[] = {mine.hq, mine.hp, mine.fq, mine.fp, mine.sum, mine.hp_alone};
     const void *b[] = {oracle.hq, oracle.hp, oracle.fq, oracle.fp, oracle.sum, oracle.hp_alone};
     static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum", "Hp alone"};
     /* largest terms: G d / sigma stays below 1 / sqrt(e), products of 3 momenta below 3 */
-    const double terms[] = {3 / sigma, 1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1, 1};
+    const double terms[] = {3 / sigma,     1, (3 * (2 + 2 * d->dim) + 6) / (sigma * sigma) * (1 + sigma),
+                            1 + 6 / sigma, 1, 1};
     for (int k = 0; k < 6; k++)
-      rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), limit_of(c->variant, d, terms[k]), "%s n %lld dim %d sigma %g %s", names[k],
-                     (long long)d->n, d->dim, sigma, rb_dtype_name(d->dtype));
-    for (int t = 2; t <= RB_GAUSS_MOST_STEPS && rb_gauss_shoots(c->variant); t += 1 + (d->n > 300)) rb_check_gauss_steps(c, d, sigma, in, t);
+      rb_check_value(c, rb_check_distance(d->dtype, a[k], b[k], m), limit_of(c->variant, d, terms[k]),
+                     "%s n %lld dim %d sigma %g %s", names[k], (long long)d->n, d->dim, sigma,
+                     rb_dtype_name(d->dtype));
+    for (int t = 2; t <= RB_GAUSS_MOST_STEPS && rb_gauss_shoots(c->variant); t += 1 + (d->n > 300))
+      rb_check_gauss_steps(c, d, sigma, in, t);
   }
   rb_gauss_sums_drop(oracle), rb_gauss_sums_drop(mine), rb_gauss_points_drop(in);
 }
@@ -87,38 +97,46 @@ static void conservation(rb_checker *c, const rb_gausssum_desc *d, double sigma)
     for (int k = 0; k < d->dim; k++) {
       double total = 0;
       for (int64_t i = 0; i < d->n; i++) total += rb_check_at(d->dtype, s.hq, k * d->n + i);
-      rb_check_value(c, fabs(total), (double)d->n * limit_of(c->variant, d, 3 / sigma), "momentum is conserved, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+      rb_check_value(c, fabs(total), (double)d->n * limit_of(c->variant, d, 3 / sigma),
+                     "momentum is conserved, dim %d %s", d->dim, rb_dtype_name(d->dtype));
     }
     double forward = rb_check_dot(d->dtype, in.alpha, s.hp, m);
     rb_gauss_points swapped = in;
     swapped.p = in.alpha;
     if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, swapped, s), "sums"))
-      rb_check_value(c, fabs(forward - rb_check_dot(d->dtype, in.p, s.hp, m)), (double)m * limit_of(c->variant, d, 1), "the kernel is symmetric, %s", rb_dtype_name(d->dtype));
+      rb_check_value(c, fabs(forward - rb_check_dot(d->dtype, in.p, s.hp, m)), (double)m * limit_of(c->variant, d, 1),
+                     "the kernel is symmetric, %s", rb_dtype_name(d->dtype));
   }
   rb_gauss_sums_drop(s), rb_gauss_points_drop(in);
 }
 
-/* Hp is linear in p; nothing changes where all points move by the same, which is exact here: q are multiples of 2^-10. */
+/* Hp is linear in p; nothing changes where all points move by the same, which is exact here: q are multiples of
+ * 2^-10. */
 static void linear_and_invariant(rb_checker *c, const rb_gausssum_desc *d, double sigma) {
   rb_gauss_points in = rb_gauss_points_make(d, 3);
   rb_gauss_sums one = rb_gauss_sums_room(d), two = rb_gauss_sums_room(d);
   const int64_t m = d->n * d->dim;
   rb_gauss_points other = in;
   other.p = in.alpha;
-  for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, floor(1024 * rb_check_at(d->dtype, in.q, i)) / 1024);
-  if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, one), "sums") && rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, other, two), "sums")) {
+  for (int64_t i = 0; i < m; i++)
+    rb_check_set(d->dtype, in.q, i, floor(1024 * rb_check_at(d->dtype, in.q, i)) / 1024);
+  if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, one), "sums") &&
+      rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, other, two), "sums")) {
     for (int64_t i = 0; i < m; i++) { /* `two` keeps 2 Hp(p) - 3 Hp(alpha), beta becomes 2 p - 3 alpha */
       rb_check_set(d->dtype, two.hp, i, 2 * rb_check_at(d->dtype, one.hp, i) - 3 * rb_check_at(d->dtype, two.hp, i));
       rb_check_set(d->dtype, in.beta, i, 2 * rb_check_at(d->dtype, in.p, i) - 3 * rb_check_at(d->dtype, in.alpha, i));
     }
     other.p = in.beta;
     if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, other, one), "sums"))
-      rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), 2 * limit_of(c->variant, d, 5), "Hp is linear in p, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), 2 * limit_of(c->variant, d, 5),
+                     "Hp is linear in p, dim %d %s", d->dim, rb_dtype_name(d->dtype));
     if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, one), "sums")) {
       for (int64_t i = 0; i < m; i++) rb_check_set(d->dtype, in.q, i, rb_check_at(d->dtype, in.q, i) + 8);
       if (rb_check_status(c, rb_gauss_sums_by(c->variant, d, sigma, in, two), "sums")) {
-        rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), limit_of(c->variant, d, 1), "Hp after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
-        rb_check_value(c, rb_check_distance(d->dtype, one.hq, two.hq, m), limit_of(c->variant, d, 3 / sigma), "Hq after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+        rb_check_value(c, rb_check_distance(d->dtype, one.hp, two.hp, m), limit_of(c->variant, d, 1),
+                       "Hp after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
+        rb_check_value(c, rb_check_distance(d->dtype, one.hq, two.hq, m), limit_of(c->variant, d, 3 / sigma),
+                       "Hq after a shift, dim %d %s", d->dim, rb_dtype_name(d->dtype));
       }
     }
   }
@@ -148,7 +166,8 @@ static void derivatives(rb_checker *c, const rb_gausssum_desc *d, double sigma) 
 }
 
 /* Sums at other points than the set's own, fewer and more. */
-static rb_status sum_at(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int64_t nx, const void *x, void *out) {
+static rb_status sum_at(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int64_t nx,
+                        const void *x, void *out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   const size_t bytes = (size_t)(nx * d->dim) * rb_dtype_size(d->dtype);
@@ -176,8 +195,9 @@ static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma)
     rb_gauss_points x = rb_gauss_points_make(&wide, 3);
     if (rb_check_status(c, sum_at(c->variant, d, sigma, in, nx, x.alpha, mine), "sum") &&
         rb_check_status(c, sum_at(&rb_gausssum_family.variants[0], d, sigma, in, nx, x.alpha, oracle), "oracle"))
-      rb_check_value(c, rb_check_distance(d->dtype, mine, oracle, m), limit_of(c->variant, d, 1), "sum of %lld at %lld points dim %d %s", (long long)d->n,
-                     (long long)nx, d->dim, rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, mine, oracle, m), limit_of(c->variant, d, 1),
+                     "sum of %lld at %lld points dim %d %s", (long long)d->n, (long long)nx, d->dim,
+                     rb_dtype_name(d->dtype));
     rb_gauss_points_drop(x);
     free(oracle), free(mine);
   }
@@ -188,7 +208,8 @@ static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma)
 static void rows_of_many(rb_checker *c, int64_t n) {
   enum { ALL = 5 };
   const rb_gausssum_desc d = {.n = n, .dim = 3, .dtype = RB_F32};
-  const double sigma = 2, terms[ALL] = {3 / sigma, 1, 30 / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1}; /* as in against_oracle */
+  const double sigma = 2, terms[ALL] = {3 / sigma, 1, 30 / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma,
+                                        1}; /* as in against_oracle */
   static const char *const names[ALL] = {"Hq", "Hp", "fq", "fp", "Hp alone"};
   rb_gauss_points in = rb_gauss_points_make(&d, 8);
   rb_gauss_sums s = rb_gauss_sums_room(&d);
@@ -206,7 +227,9 @@ static void rows_of_many(rb_checker *c, int64_t n) {
           if (worst[k] == worst[k] && !(e <= worst[k])) worst[k] = e;
         }
     }
-    for (int k = 0; k < ALL; k++) rb_check_value(c, worst[k], limit_of(c->variant, &d, terms[k]), "%s, some rows of %lld", names[k], (long long)n);
+    for (int k = 0; k < ALL; k++)
+      rb_check_value(c, worst[k], limit_of(c->variant, &d, terms[k]), "%s, some rows of %lld", names[k],
+                     (long long)n);
   }
   rb_gauss_sums_drop(s), rb_gauss_points_drop(in);
 }
@@ -219,7 +242,8 @@ static int wanted(const rb_checker *c, const rb_gausssum_desc *d) {
 }
 
 void rb_check_gausssum(rb_checker *c) {
-  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000}, large[] = {2048, 6001}; /* where cuda/tiled takes other shapes */
+  static const int64_t counts[] = {1, 2, 31, 255, 256, 257, 1000},
+                       large[] = {2048, 6001}; /* where cuda/tiled takes other shapes */
   for (int t = RB_F32; t <= RB_F64; t++)
     for (int dim = 2; dim <= 3; dim++) {
       for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
@@ -233,13 +257,17 @@ void rb_check_gausssum(rb_checker *c) {
         if (wanted(c, &d)) against_oracle(c, &d, 0.7);
       }
       static const int64_t many[] = {16001, 70001, 150001}; /* larger tiles */
-      for (size_t k = 0; k < sizeof many / sizeof *many && c->variant->backend == RB_CUDA && rb_gauss_shoots(c->variant) && t == RB_F32 && dim == 3; k++) {
+      for (size_t k = 0; k < sizeof many / sizeof *many && c->variant->backend == RB_CUDA &&
+                         rb_gauss_shoots(c->variant) && t == RB_F32 && dim == 3;
+           k++) {
         rb_gausssum_desc d = {.n = many[k], .dim = dim, .dtype = RB_F32};
         if (wanted(c, &d)) rows_of_many(c, many[k]);
       }
-      /* every shape of cuda/tiled's flows: one, two and four groups of rows a block; then a launch a step, in 3D by rows and by tiles */
+      /* every shape of cuda/tiled's flows: one, two and four groups of rows a block; then a launch a step, in 3D by
+       * rows and by tiles */
       static const int64_t flows[] = {1, 20, 1847, 2500, 2900, 5000};
-      for (size_t k = 0; k < sizeof flows / sizeof *flows && c->variant->backend == RB_CUDA && rb_gauss_shoots(c->variant); k++) {
+      for (size_t k = 0;
+           k < sizeof flows / sizeof *flows && c->variant->backend == RB_CUDA && rb_gauss_shoots(c->variant); k++) {
         rb_gausssum_desc d = {.n = flows[k], .dim = dim, .dtype = (rb_dtype)t};
         if (wanted(c, &d)) rb_check_gauss_long_flow(c, &d);
       }
@@ -258,13 +286,17 @@ void rb_check_gausssum_golden(rb_checker *c) {
   const rb_gausssum_desc d = {.n = 60, .dim = 3, .dtype = RB_F32};
   rb_gauss_points in = rb_gauss_points_make(&d, 3);
   rb_gauss_sums s = rb_gauss_sums_room(&d);
-  const double sigma = 1.2, terms[] = {3 / sigma, 1, (3 * (2 + 2 * d.dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
+  const double sigma = 1.2,
+               terms[] = {3 / sigma, 1, (3 * (2 + 2 * d.dim) + 6) / (sigma * sigma) * (1 + sigma), 1 + 6 / sigma, 1};
   static const char *const names[] = {"Hq", "Hp", "fq", "fp", "sum"};
   const rb_variant *v = c->of_variant ? c->variant : &rb_gausssum_family.variants[0];
   if (rb_check_status(c, rb_gauss_sums_by(v, &d, sigma, in, s), "golden")) {
     const void *values[] = {s.hq, s.hp, s.fq, s.fp, s.sum};
-    for (int k = 0; k < 5; k++) rb_check_golden(c, names[k], values[k], d.n * d.dim, limit_of(c->variant, &d, terms[k]));
+    for (int k = 0; k < 5; k++)
+      rb_check_golden(c, names[k], values[k], d.n * d.dim, limit_of(c->variant, &d, terms[k]));
   }
-  if (!c->of_variant || rb_gauss_shoots(c->variant)) rb_check_gauss_golden_flow(c, &d, sigma, in); /* compared where the recording holds it: a build without CUDA knows no ops */
+  if (!c->of_variant || rb_gauss_shoots(c->variant))
+    rb_check_gauss_golden_flow(c, &d, sigma,
+                               in); /* compared where the recording holds it: a build without CUDA knows no ops */
   rb_gauss_sums_drop(s), rb_gauss_points_drop(in);
 }

@@ -13,7 +13,9 @@ typedef struct {
   void *hq, *hp, *fq, *fp, *sum, *hp_alone;
 } rb_gauss_sums;
 
-static inline size_t rb_gauss_bytes(const rb_gausssum_desc *d) { return (size_t)(d->n * d->dim) * rb_dtype_size(d->dtype); }
+static inline size_t rb_gauss_bytes(const rb_gausssum_desc *d) {
+  return (size_t)(d->n * d->dim) * rb_dtype_size(d->dtype);
+}
 static inline int rb_gauss_shoots(const rb_variant *v) { return ((const rb_gausssum_ops *)v->ops)->shoot != NULL; }
 
 /* Points in a cube of side 2 spread, the other vectors in [-1, 1). */
@@ -21,7 +23,8 @@ rb_gauss_points rb_gauss_points_make(const rb_gausssum_desc *d, double spread);
 void rb_gauss_points_drop(rb_gauss_points in);
 rb_gauss_sums rb_gauss_sums_room(const rb_gausssum_desc *d);
 void rb_gauss_sums_drop(rb_gauss_sums s);
-rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, rb_gauss_sums out);
+rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in,
+                           rb_gauss_sums out);
 
 /* Whole flows, for variants that have them (check_gausssum_flow.c). */
 enum { RB_GAUSS_MOST_STEPS = 5 };

@@ -9,9 +9,10 @@
 
 static const double DT = 0.05;
 
-/* history: q, then p, [steps][dim][n] each, the first of both given; then hp0, alpha0, beta0. `stride` time points a call of the
- * variant's: steps, or 2 for one Euler step at a time. */
-static rb_status flow_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int steps, int stride, char *history) {
+/* history: q, then p, [steps][dim][n] each, the first of both given; then hp0, alpha0, beta0. `stride` time points a
+ * call of the variant's: steps, or 2 for one Euler step at a time. */
+static rb_status flow_by(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int steps,
+                         int stride, char *history) {
   rb_status st = RB_OK;
   const rb_backend *b;
   const size_t one = rb_gauss_bytes(d), of_q = (size_t)steps * one;
@@ -29,10 +30,12 @@ static rb_status flow_by(const rb_variant *v, const rb_gausssum_desc *d, double 
     RB_TRY(b->upload(from, in.alpha, one));
     RB_TRY(b->upload(from + one, in.beta, one));
     for (int t = 0; t + 1 < steps; t += stride - 1)
-      RB_TRY(rb_gausssum_shoot(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, t == 0 ? at + 2 * of_q : NULL));
+      RB_TRY(rb_gausssum_shoot(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one,
+                               t == 0 ? at + 2 * of_q : NULL));
     for (int t = steps - stride; t >= 0; t -= stride - 1) {
       char *last = t == 0 ? at + 2 * of_q + one : to;
-      RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, from, from + one, last, last + one));
+      RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, from,
+                                    from + one, last, last + one));
       to = from, from = last;
     }
   }
@@ -42,8 +45,11 @@ done:
   if (b) rb_release(b, turns[1]), rb_release(b, turns[0]), rb_release(b, at);
   return st;
 }
-static size_t history_bytes(const rb_gausssum_desc *d, int steps) { return (2 * (size_t)steps + 3) * rb_gauss_bytes(d); }
-static rb_status flow_at_once(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int steps, char *history) {
+static size_t history_bytes(const rb_gausssum_desc *d, int steps) {
+  return (2 * (size_t)steps + 3) * rb_gauss_bytes(d);
+}
+static rb_status flow_at_once(const rb_variant *v, const rb_gausssum_desc *d, double sigma, rb_gauss_points in,
+                              int steps, char *history) {
   return flow_by(v, d, sigma, in, steps, steps, history);
 }
 
@@ -54,24 +60,30 @@ void rb_check_gauss_long_flow(rb_checker *c, const rb_gausssum_desc *d) {
   char *history[3];
   rb_gauss_points in = rb_gauss_points_make(d, 3);
   int made = 1;
-  for (int64_t i = 0; i < d->n * d->dim; i++) rb_check_set(d->dtype, in.p, i, 0.05 * rb_check_at(d->dtype, in.p, i)); /* points stay apart */
+  for (int64_t i = 0; i < d->n * d->dim; i++)
+    rb_check_set(d->dtype, in.p, i, 0.05 * rb_check_at(d->dtype, in.p, i)); /* points stay apart */
   for (int k = 0; k < 3; k++) {
     history[k] = malloc(bytes);
-    made = made && rb_check_status(c, flow_by(c->variant, d, 0.7, in, steps, k == 0 ? 2 : steps, history[k]), "long flow");
+    made = made &&
+           rb_check_status(c, flow_by(c->variant, d, 0.7, in, steps, k == 0 ? 2 : steps, history[k]), "long flow");
   }
   for (int k = 1; k < 3 && made; k++)
-    rb_check_value(c, memcmp(history[0], history[k], bytes) == 0 ? 0 : 1, 0, "%d time points %s, n %lld dim %d", steps, k == 1 ? "at once" : "again", (long long)d->n, d->dim);
+    rb_check_value(c, memcmp(history[0], history[k], bytes) == 0 ? 0 : 1, 0, "%d time points %s, n %lld dim %d",
+                   steps, k == 1 ? "at once" : "again", (long long)d->n, d->dim);
   int finite = made;
-  for (int64_t i = 0; finite && i < (int64_t)(bytes / rb_dtype_size(d->dtype)); i++) finite = isfinite(rb_check_at(d->dtype, history[0], i));
+  for (int64_t i = 0; finite && i < (int64_t)(bytes / rb_dtype_size(d->dtype)); i++)
+    finite = isfinite(rb_check_at(d->dtype, history[0], i));
   if (made) rb_check_value(c, finite ? 0 : 1, 0, "long flow stays finite, n %lld dim %d", (long long)d->n, d->dim);
   for (int k = 0; k < 3; k++) free(history[k]);
   rb_gauss_points_drop(in);
 }
 
 /* worst: largest |got - (from + dt rate)|, which a NaN keeps; largest: of the values wanted. */
-static void euler(const rb_gausssum_desc *d, const void *from, double dt, const void *rate, const void *got, double *worst, double *largest) {
+static void euler(const rb_gausssum_desc *d, const void *from, double dt, const void *rate, const void *got,
+                  double *worst, double *largest) {
   for (int64_t i = 0; i < d->n * d->dim; i++) {
-    double want = rb_check_at(d->dtype, from, i) + dt * rb_check_at(d->dtype, rate, i), off = fabs(rb_check_at(d->dtype, got, i) - want);
+    double want = rb_check_at(d->dtype, from, i) + dt * rb_check_at(d->dtype, rate, i),
+           off = fabs(rb_check_at(d->dtype, got, i) - want);
     if (*worst == *worst && !(off <= *worst)) *worst = off;
     *largest = fmax(*largest, fabs(want));
   }
@@ -83,8 +95,8 @@ static double greatest(const rb_gausssum_desc *d, const void *v) {
   return most;
 }
 
-/* A flow at once is the variant's own sums and Euler steps, each to the rounding of one product and sum; what is carried back along
- * it piles up the roundings of all its steps. */
+/* A flow at once is the variant's own sums and Euler steps, each to the rounding of one product and sum; what is
+ * carried back along it piles up the roundings of all its steps. */
 void rb_check_gauss_steps(rb_checker *c, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int steps) {
   const size_t one = rb_gauss_bytes(d), of_q = (size_t)steps * one;
   const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
@@ -106,12 +118,17 @@ void rb_check_gauss_steps(rb_checker *c, const rb_gausssum_desc *d, double sigma
     }
     most = fmax(most, fmax(greatest(d, now.alpha), greatest(d, now.beta)));
   }
-  rb_check_value(c, rb_check_distance(d->dtype, hp0, s.hp, d->n * d->dim), 0, "a flow's first Hp, n %lld dim %d", (long long)d->n, d->dim);
+  rb_check_value(c, rb_check_distance(d->dtype, hp0, s.hp, d->n * d->dim), 0, "a flow's first Hp, n %lld dim %d",
+                 (long long)d->n, d->dim);
   for (int k = 0; k < 2; k++) {
-    rb_check_value(c, worst[k], 4 * eps * largest[k], "flow at once, %s, %d time points, n %lld dim %d", k ? "p" : "q", steps, (long long)d->n, d->dim);
-    /* a difference of one rounding in alpha or beta grows by dt times the products' slopes, far below 100, at every step before */
-    rb_check_value(c, rb_check_distance(d->dtype, k ? now.beta : now.alpha, hp0 + (size_t)(k + 1) * one, d->n * d->dim), 100 * steps * eps * most,
-                   "carried back at once, %s, %d time points, n %lld dim %d", k ? "beta" : "alpha", steps, (long long)d->n, d->dim);
+    rb_check_value(c, worst[k], 4 * eps * largest[k], "flow at once, %s, %d time points, n %lld dim %d",
+                   k ? "p" : "q", steps, (long long)d->n, d->dim);
+    /* a difference of one rounding in alpha or beta grows by dt times the products' slopes, far below 100, at every
+     * step before */
+    rb_check_value(c,
+                   rb_check_distance(d->dtype, k ? now.beta : now.alpha, hp0 + (size_t)(k + 1) * one, d->n * d->dim),
+                   100 * steps * eps * most, "carried back at once, %s, %d time points, n %lld dim %d",
+                   k ? "beta" : "alpha", steps, (long long)d->n, d->dim);
   }
 done:
   free(now.beta), free(now.alpha), free(history);
@@ -123,10 +140,12 @@ void rb_check_gauss_golden_flow(rb_checker *c, const rb_gausssum_desc *d, double
   const size_t one = rb_gauss_bytes(d), of_q = RB_GAUSS_MOST_STEPS * one;
   const int64_t m = d->n * d->dim;
   char *history = malloc(history_bytes(d, RB_GAUSS_MOST_STEPS));
-  float *last[4] = {(float *)(history + of_q - one), (float *)(history + 2 * of_q - one), (float *)(history + 2 * of_q + one), (float *)(history + 2 * of_q + 2 * one)};
+  float *last[4] = {(float *)(history + of_q - one), (float *)(history + 2 * of_q - one),
+                    (float *)(history + 2 * of_q + one), (float *)(history + 2 * of_q + 2 * one)};
   static const char *const names[] = {"flow-q", "flow-p", "flow-alpha", "flow-beta"};
   if (c->of_variant) {
-    if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, RB_GAUSS_MOST_STEPS, history), "golden flow")) goto done;
+    if (!rb_check_status(c, flow_at_once(c->variant, d, sigma, in, RB_GAUSS_MOST_STEPS, history), "golden flow"))
+      goto done;
   } else {
     rb_gauss_sums s = rb_gauss_sums_room(d);
     rb_gauss_points now = in;
@@ -138,18 +157,21 @@ void rb_check_gauss_golden_flow(rb_checker *c, const rb_gausssum_desc *d, double
       float *q = (float *)(history + (size_t)t * one), *p = (float *)(history + of_q + (size_t)t * one);
       now.q = q, now.p = p;
       made = rb_check_status(c, rb_gauss_sums_by(&rb_gausssum_family.variants[0], d, sigma, now, s), "golden flow");
-      for (int64_t i = 0; i < m; i++) q[m + i] = q[i] + (float)DT * ((float *)s.hp)[i], p[m + i] = p[i] - (float)DT * ((float *)s.hq)[i];
+      for (int64_t i = 0; i < m; i++)
+        q[m + i] = q[i] + (float)DT * ((float *)s.hp)[i], p[m + i] = p[i] - (float)DT * ((float *)s.hq)[i];
     }
     for (int t = RB_GAUSS_MOST_STEPS - 2; t >= 0 && made; t--) {
       now.q = history + (size_t)t * one, now.p = history + of_q + (size_t)t * one;
       made = rb_check_status(c, rb_gauss_sums_by(&rb_gausssum_family.variants[0], d, sigma, now, s), "golden flow");
-      for (int64_t i = 0; i < m; i++) last[2][i] += (float)DT * ((float *)s.fq)[i], last[3][i] += (float)DT * ((float *)s.fp)[i];
+      for (int64_t i = 0; i < m; i++)
+        last[2][i] += (float)DT * ((float *)s.fq)[i], last[3][i] += (float)DT * ((float *)s.fp)[i];
     }
     rb_gauss_sums_drop(s);
     if (!made) goto done;
   }
   /* roundings of all steps, as in rb_check_gauss_steps */
-  for (int k = 0; k < 4; k++) rb_check_golden(c, names[k], last[k], m, 100 * RB_GAUSS_MOST_STEPS * FLT_EPSILON * fmax(1, greatest(d, last[k])));
+  for (int k = 0; k < 4; k++)
+    rb_check_golden(c, names[k], last[k], m, 100 * RB_GAUSS_MOST_STEPS * FLT_EPSILON * fmax(1, greatest(d, last[k])));
 done:
   free(history);
 }

@@ -45,8 +45,11 @@ static void against_oracle(rb_checker *c, const rb_interp_desc *d, int64_t np) {
       rb_check_status(c, rb_host_interp(oracle, d, f, np, x, want), "oracle"))
     rb_check_value(c, rb_check_distance(d->dtype, got, want, values), rb_interp_tolerance(c->variant, d, 1),
                    "%s%s %s %lldx%lldx%lld %d comp %s np=%lld", what, d->prefilter == RB_PREFILTER_15TAP ? "15" : "",
-                   d->boundary == RB_PERIODIC ? "periodic" : d->boundary == RB_CLAMP ? "clamp" : "zero", (long long)g[0],
-                   (long long)g[1], (long long)g[2], d->components, rb_dtype_name(d->dtype), (long long)np);
+                   d->boundary == RB_PERIODIC ? "periodic"
+                   : d->boundary == RB_CLAMP  ? "clamp"
+                                              : "zero",
+                   (long long)g[0], (long long)g[1], (long long)g[2], d->components, rb_dtype_name(d->dtype),
+                   (long long)np);
   free(want), free(got), free(x), free(f);
 }
 
@@ -56,7 +59,8 @@ static void shift_and_linearity(rb_checker *c, const rb_interp_desc *d) {
   int64_t n = rb_grid_points(g);
   const int shift[3] = {3, -2, 5};
   size_t size = rb_dtype_size(d->dtype), bytes = (size_t)n * size;
-  void *f = malloc(bytes), *rolled = malloc(bytes), *x = malloc(3 * bytes), *a = malloc(bytes), *b = malloc(bytes), *s = malloc(bytes);
+  void *f = malloc(bytes), *rolled = malloc(bytes), *x = malloc(3 * bytes), *a = malloc(bytes), *b = malloc(bytes),
+       *s = malloc(bytes);
   double tolerance = 2 * rb_interp_tolerance(c->variant, d, 1);
   rb_check_random(d->dtype, f, n, 21);
   rb_check_roll(d->dtype, g, f, shift, rolled);
@@ -77,7 +81,8 @@ static void shift_and_linearity(rb_checker *c, const rb_interp_desc *d) {
         rb_check_status(c, rb_host_interp(c->variant, d, s, n, x, rolled), "linearity")) {
       for (int64_t i = 0; i < n; i++)
         rb_check_set(d->dtype, a, i, 0.5 * rb_check_at(d->dtype, b, i) - 0.25 * rb_check_at(d->dtype, a, i));
-      rb_check_value(c, rb_check_distance(d->dtype, a, rolled, n), tolerance, "linearity %s", rb_interp_basis_name(d->basis));
+      rb_check_value(c, rb_check_distance(d->dtype, a, rolled, n), tolerance, "linearity %s",
+                     rb_interp_basis_name(d->basis));
     }
   }
   free(s), free(b), free(a), free(x), free(rolled), free(f);
@@ -90,10 +95,12 @@ static void polynomial(rb_checker *c, rb_interp_desc d) {
   d.boundary = RB_CLAMP;
   int64_t n = rb_grid_points(d.grid), np = 500;
   size_t size = rb_dtype_size(d.dtype);
-  void *f = malloc((size_t)n * size), *x = malloc((size_t)(3 * np) * size), *got = malloc((size_t)np * size), *want = malloc((size_t)np * size);
+  void *f = malloc((size_t)n * size), *x = malloc((size_t)(3 * np) * size), *got = malloc((size_t)np * size),
+       *want = malloc((size_t)np * size);
   for (int64_t i = 0; i < n; i++) {
     const int64_t *m = d.grid.n;
-    double u[3] = {(double)(i / m[2] / m[1]) / (double)m[0], (double)(i / m[2] % m[1]) / (double)m[1], (double)(i % m[2]) / (double)m[2]};
+    double u[3] = {(double)(i / m[2] / m[1]) / (double)m[0], (double)(i / m[2] % m[1]) / (double)m[1],
+                   (double)(i % m[2]) / (double)m[2]};
     rb_check_set(d.dtype, f, i, pow(u[0], degree) - pow(u[1], degree) * u[2] + u[2]);
   }
   for (int64_t p = 0; p < np; p++) {
@@ -106,13 +113,14 @@ static void polynomial(rb_checker *c, rb_interp_desc d) {
     rb_check_set(d.dtype, want, p, pow(u[0], degree) - pow(u[1], degree) * u[2] + u[2]);
   }
   if (rb_check_status(c, rb_host_interp(c->variant, &d, f, np, x, got), "polynomial"))
-    rb_check_value(c, rb_check_distance(d.dtype, got, want, np), rb_interp_tolerance(c->variant, &d, 2), "polynomial exactness %s",
-                   rb_interp_basis_name(d.basis));
+    rb_check_value(c, rb_check_distance(d.dtype, got, want, np), rb_interp_tolerance(c->variant, &d, 2),
+                   "polynomial exactness %s", rb_interp_basis_name(d.basis));
   free(want), free(got), free(x), free(f);
 }
 
-/* A constant stays one: weights sum to 1, and so do a prefilter's taps. A stencil that drops its outer four changes it by 3e-3 in three dimensions, which 8-bit fractions,
- * whose weights sum to 1 as well, do not hide (Table 4's B-spline is within 5e-5 of a field of range 1). */
+/* A constant stays one: weights sum to 1, and so do a prefilter's taps. A stencil that drops its outer four changes
+ * it by 3e-3 in three dimensions, which 8-bit fractions, whose weights sum to 1 as well, do not hide (Table 4's
+ * B-spline is within 5e-5 of a field of range 1). */
 static void constant(rb_checker *c, const rb_interp_desc *d) {
   enum { N = 16 * 12 * 20 };
   const rb_interp_ops *ops = c->variant->ops;
@@ -121,7 +129,8 @@ static void constant(rb_checker *c, const rb_interp_desc *d) {
   for (int64_t i = 0; i < N; i++) rb_check_set(d->dtype, one, i, 1);
   scatter(d, N, x, 0);
   if (rb_check_status(c, rb_host_interp(c->variant, d, one, N, x, got), "constant"))
-    rb_check_value(c, rb_check_distance(d->dtype, got, one, N), ops->weight_bits ? 1e-3 : rounding, "constant %s", rb_interp_basis_name(d->basis));
+    rb_check_value(c, rb_check_distance(d->dtype, got, one, N), ops->weight_bits ? 1e-3 : rounding, "constant %s",
+                   rb_interp_basis_name(d->basis));
 }
 
 /* Root mean square error on a smooth periodic function at half-cell points. */
@@ -130,7 +139,8 @@ static rb_status smooth_error(const rb_variant *v, rb_interp_desc d, int64_t n, 
   d.grid = rb_grid_make(n, n, n);
   int64_t count = n * n * n;
   size_t size = rb_dtype_size(d.dtype);
-  void *f = malloc((size_t)count * size), *x = malloc((size_t)(3 * count) * size), *got = malloc((size_t)count * size);
+  void *f = malloc((size_t)count * size), *x = malloc((size_t)(3 * count) * size),
+       *got = malloc((size_t)count * size);
   double h = RB_TWO_PI / (double)n, sum = 0;
   for (int64_t i = 0; i < count; i++) {
     int64_t node[3] = {i / n / n, i / n % n, i % n};
@@ -139,7 +149,8 @@ static rb_status smooth_error(const rb_variant *v, rb_interp_desc d, int64_t n, 
   }
   RB_TRY(rb_host_interp(v, &d, f, count, x, got));
   for (int64_t i = 0; i < count; i++) {
-    double u[3] = {h * ((double)(i / n / n) + 0.375), h * ((double)(i / n % n) + 0.375), h * ((double)(i % n) + 0.375)};
+    double u[3] = {h * ((double)(i / n / n) + 0.375), h * ((double)(i / n % n) + 0.375),
+                   h * ((double)(i % n) + 0.375)};
     sum += pow(rb_check_at(d.dtype, got, i) - (sin(u[0]) * cos(u[1]) + sin(u[2] + 1)), 2);
   }
   *error = sqrt(sum / (double)count);
@@ -155,8 +166,8 @@ static void order(rb_checker *c, const rb_interp_desc *d) {
   if (!rb_check_status(c, smooth_error(c->variant, *d, 8, &coarse), "order") ||
       !rb_check_status(c, smooth_error(c->variant, *d, 16, &fine), "order"))
     return;
-  rb_check_value(c, fabs(log2(coarse / fine) - expected), 0.35, "order of convergence %s %s", rb_interp_basis_name(d->basis),
-                 rb_dtype_name(d->dtype));
+  rb_check_value(c, fabs(log2(coarse / fine) - expected), 0.35, "order of convergence %s %s",
+                 rb_interp_basis_name(d->basis), rb_dtype_name(d->dtype));
 }
 
 /* Points that are NaN or far away must not disturb the others, nor read outside the field (memcheck watches). */
@@ -176,7 +187,8 @@ static void wild_points(rb_checker *c, const rb_interp_desc *d) {
     double e = finite ? fabs((double)wild[p] - (double)calm[p]) : 0;
     if (worst == worst && !(e <= worst)) worst = e;
   }
-  rb_check_value(c, worst, rb_interp_tolerance(c->variant, d, 1), "NaN and far points beside others %s", rb_interp_basis_name(d->basis));
+  rb_check_value(c, worst, rb_interp_tolerance(c->variant, d, 1), "NaN and far points beside others %s",
+                 rb_interp_basis_name(d->basis));
 }
 
 static int supported(const rb_variant *v, const rb_interp_desc *d) {

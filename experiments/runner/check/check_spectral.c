@@ -22,7 +22,9 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static int vector_only(int which) { return cases[which].op.kind == RB_OP_LERAY || cases[which].op.kind == RB_OP_H1DIV; }
+static int vector_only(int which) {
+  return cases[which].op.kind == RB_OP_LERAY || cases[which].op.kind == RB_OP_H1DIV;
+}
 
 static int supported(const rb_variant *v, const rb_spectral_desc *d) {
   int ok = ((const rb_spectral_ops *)v->ops)->supports(d) == RB_OK;
@@ -39,9 +41,10 @@ static void against_oracle(rb_checker *c, const rb_spectral_desc *d, int which) 
   rb_check_random(d->dtype, in, n, 17);
   if (rb_check_status(c, rb_host_spectral(c->variant, d, op, in, got), "%s", cases[which].name) &&
       rb_check_status(c, rb_host_spectral(oracle, d, op, in, want), "oracle"))
-    rb_check_value(c, rb_check_distance(d->dtype, got, want, n), rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid)),
-                   "%s %lldx%lldx%lld %d comp %s", cases[which].name, (long long)d->grid.n[0], (long long)d->grid.n[1],
-                   (long long)d->grid.n[2], d->components, rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, got, want, n),
+                   rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid)), "%s %lldx%lldx%lld %d comp %s",
+                   cases[which].name, (long long)d->grid.n[0], (long long)d->grid.n[1], (long long)d->grid.n[2],
+                   d->components, rb_dtype_name(d->dtype));
   free(want), free(got), free(in);
 }
 
@@ -56,7 +59,8 @@ static void self_adjoint(rb_checker *c, const rb_spectral_desc *d, int which) {
   if (rb_check_status(c, rb_host_spectral(c->variant, d, op, a, sa), "adjoint") &&
       rb_check_status(c, rb_host_spectral(c->variant, d, op, b, sb), "adjoint"))
     rb_check_value(c, fabs(rb_check_dot(d->dtype, sa, b, n) - rb_check_dot(d->dtype, a, sb, n)) / (double)n,
-                   rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid)), "self-adjoint %s %s", cases[which].name, rb_dtype_name(d->dtype));
+                   rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid)), "self-adjoint %s %s",
+                   cases[which].name, rb_dtype_name(d->dtype));
   free(sb), free(sa), free(b), free(a);
 }
 
@@ -70,11 +74,14 @@ static void inverse_and_projection(rb_checker *c, const rb_spectral_desc *d) {
   rb_check_random(d->dtype, in, n, 61);
   if (rb_check_status(c, rb_host_spectral(c->variant, d, &forward, in, mid), "inverse") &&
       rb_check_status(c, rb_host_spectral(c->variant, d, &inverse, mid, out), "inverse"))
-    rb_check_value(c, rb_check_distance(d->dtype, in, out, n), rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(&forward, d->grid)),
-                   "inverse of helmholtz %s", rb_dtype_name(d->dtype));
-  if (d->components == 3 && rb_check_status(c, rb_host_spectral(c->variant, d, &cases[6].op, in, mid), "projection") &&
+    rb_check_value(c, rb_check_distance(d->dtype, in, out, n),
+                   rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(&forward, d->grid)), "inverse of helmholtz %s",
+                   rb_dtype_name(d->dtype));
+  if (d->components == 3 &&
+      rb_check_status(c, rb_host_spectral(c->variant, d, &cases[6].op, in, mid), "projection") &&
       rb_check_status(c, rb_host_spectral(c->variant, d, &cases[6].op, mid, out), "projection"))
-    rb_check_value(c, rb_check_distance(d->dtype, mid, out, n), rb_spectral_tolerance(d, 1, 1), "projection twice is once %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mid, out, n), rb_spectral_tolerance(d, 1, 1),
+                   "projection twice is once %s", rb_dtype_name(d->dtype));
   free(out), free(mid), free(in);
 }
 
@@ -88,19 +95,22 @@ static void linear_and_shift(rb_checker *c, const rb_spectral_desc *d, int which
   double limit = 4 * rb_spectral_tolerance(d, 1, rb_spectral_symbol_max(op, d->grid));
   rb_check_random(d->dtype, x, n, 81);
   rb_check_random(d->dtype, y, n, 82);
-  if (rb_check_status(c, rb_host_spectral(c->variant, d, op, x, sx), "linear") && rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "linear")) {
+  if (rb_check_status(c, rb_host_spectral(c->variant, d, op, x, sx), "linear") &&
+      rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "linear")) {
     for (int64_t i = 0; i < n; i++) {
       rb_check_set(d->dtype, want, i, rb_check_at(d->dtype, sx, i) + 2 * rb_check_at(d->dtype, sy, i));
       rb_check_set(d->dtype, y, i, rb_check_at(d->dtype, x, i) + 2 * rb_check_at(d->dtype, y, i));
     }
     if (rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "linear"))
-      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "linear %s %s", cases[which].name, rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "linear %s %s", cases[which].name,
+                     rb_dtype_name(d->dtype));
     for (int m = 0; m < d->components; m++) {
       rb_check_roll(d->dtype, d->grid, x + (size_t)m * component, shift, y + (size_t)m * component);
       rb_check_roll(d->dtype, d->grid, sx + (size_t)m * component, shift, want + (size_t)m * component);
     }
     if (rb_check_status(c, rb_host_spectral(c->variant, d, op, y, sy), "shift"))
-      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "shift %s %s", cases[which].name, rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, sy, want, n), limit, "shift %s %s", cases[which].name,
+                     rb_dtype_name(d->dtype));
   }
   free(want), free(sy), free(sx), free(y), free(x);
 }
@@ -110,7 +120,8 @@ typedef struct {
   void *c, *g, *e;
 } coefficient_results;
 
-static rb_status coefficients_by(const rb_variant *v, const rb_spectral_desc *d, const rb_spectral_op *op, const void *f, coefficient_results out) {
+static rb_status coefficients_by(const rb_variant *v, const rb_spectral_desc *d, const rb_spectral_op *op,
+                                 const void *f, coefficient_results out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_spectral_plan *plan = NULL;
@@ -154,11 +165,14 @@ static void coefficients(rb_checker *c, const rb_spectral_desc *d, int which) {
       rb_check_status(c, rb_host_spectral(c->variant, d, op, f, applied), "apply")) {
     /* one coefficient may hold the energy of all points: a constant field's mean */
     double range = sqrt((double)rb_grid_points(d->grid));
-    rb_check_value(c, rb_check_distance(d->dtype, mine.c, oracle.c, m), rb_spectral_tolerance(d, range, 1), "coefficients %s", rb_dtype_name(d->dtype));
-    rb_check_value(c, rb_check_distance(d->dtype, mine.e, oracle.e, m), 2 * rb_spectral_tolerance(d, range, most), "S U f + S c %s %s", cases[which].name, rb_dtype_name(d->dtype));
-    rb_check_value(c, rb_check_distance(d->dtype, mine.g, applied, n), 2 * limit, "scale between transforms is apply, %s %s", cases[which].name, rb_dtype_name(d->dtype));
-    rb_check_value(c, fabs(rb_check_dot(d->dtype, mine.c, mine.c, m) - rb_check_dot(d->dtype, f, f, n)) / (double)n, rb_spectral_tolerance(d, 1, 1),
-                   "sum of squares of coefficients %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.c, oracle.c, m), rb_spectral_tolerance(d, range, 1),
+                   "coefficients %s", rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.e, oracle.e, m), 2 * rb_spectral_tolerance(d, range, most),
+                   "S U f + S c %s %s", cases[which].name, rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.g, applied, n), 2 * limit,
+                   "scale between transforms is apply, %s %s", cases[which].name, rb_dtype_name(d->dtype));
+    rb_check_value(c, fabs(rb_check_dot(d->dtype, mine.c, mine.c, m) - rb_check_dot(d->dtype, f, f, n)) / (double)n,
+                   rb_spectral_tolerance(d, 1, 1), "sum of squares of coefficients %s", rb_dtype_name(d->dtype));
   }
   free(oracle.e), free(oracle.g), free(oracle.c), free(mine.e), free(mine.g), free(mine.c), free(applied), free(f);
 }
@@ -169,13 +183,15 @@ void rb_check_spectral(rb_checker *c) {
     if (!supported(c->variant, &d)) continue;
     inverse_and_projection(c, &d);
     for (int w = 0; w < CASES; w++) {
-      rb_spectral_desc even = {.dtype = (rb_dtype)t, .components = vector_only(w) ? 3 : 1, .grid = rb_grid_make(6, 7, 8)};
+      rb_spectral_desc even = {
+          .dtype = (rb_dtype)t, .components = vector_only(w) ? 3 : 1, .grid = rb_grid_make(6, 7, 8)};
       self_adjoint(c, &d, w);
       linear_and_shift(c, &d, w);
       coefficients(c, &d, w);
       coefficients(c, &even, w);
       for (int i = 0; i < rb_check_grid_count - 2; i++) { /* the oracle's sums get long on the largest */
-        rb_spectral_desc e = {.dtype = (rb_dtype)t, .grid = rb_check_grids[i], .components = vector_only(w) || i % 2 ? 3 : 1};
+        rb_spectral_desc e = {
+            .dtype = (rb_dtype)t, .grid = rb_check_grids[i], .components = vector_only(w) || i % 2 ? 3 : 1};
         against_oracle(c, &e, w);
       }
     }
@@ -190,7 +206,8 @@ void rb_check_spectral_golden(rb_checker *c) {
   rb_check_random(RB_F32, in, N, 71);
   for (int w = 0; w < CASES; w++)
     if (rb_check_status(c, rb_host_spectral(v, &d, &cases[w].op, in, out), "golden"))
-      rb_check_golden(c, cases[w].name, out, N, rb_spectral_tolerance(&d, 1, rb_spectral_symbol_max(&cases[w].op, d.grid)));
+      rb_check_golden(c, cases[w].name, out, N,
+                      rb_spectral_tolerance(&d, 1, rb_spectral_symbol_max(&cases[w].op, d.grid)));
 }
 
 /* A probe verifies its own result; here a short pass must succeed with a positive rate. */

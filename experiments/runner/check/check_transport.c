@@ -37,17 +37,24 @@ typedef struct {
   void *m0, *l1, *v, *vt;
 } inputs;
 
-/* Low waves, so that values vary by less than their range over a cell; v moves points by up to about two cells a step. */
-static double wave(int which, const double x[3]) { return 0.5 * sin(x[0] + which) * cos(x[1] - which) + 0.3 * cos(x[2] + 2 * which) + 0.2 * sin(2 * x[(unsigned)which % 3]); }
+/* Low waves, so that values vary by less than their range over a cell; v moves points by up to about two cells a
+ * step. */
+static double wave(int which, const double x[3]) {
+  return 0.5 * sin(x[0] + which) * cos(x[1] - which) + 0.3 * cos(x[2] + 2 * which) +
+         0.2 * sin(2 * x[(unsigned)which % 3]);
+}
 
 static void fill(rb_dtype t, rb_grid g, int which, double scale, int64_t offset, void *to) {
   for (int64_t i = 0; i < rb_grid_points(g); i++) {
-    double x[3] = {(double)(i / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0), (double)(i / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1), (double)(i % g.n[2]) * rb_grid_spacing(g, 2)};
+    double x[3] = {(double)(i / g.n[2] / g.n[1]) * rb_grid_spacing(g, 0),
+                   (double)(i / g.n[2] % g.n[1]) * rb_grid_spacing(g, 1),
+                   (double)(i % g.n[2]) * rb_grid_spacing(g, 2)};
     rb_check_set(t, to, offset + i, scale * wave(which, x));
   }
 }
 
-static rb_status answer(const rb_variant *variant, const rb_transport_desc *d, const inputs *in, int zero, answers *out) {
+static rb_status answer(const rb_variant *variant, const rb_transport_desc *d, const inputs *in, int zero,
+                        answers *out) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_transport_plan *p = NULL;
@@ -65,7 +72,8 @@ static rb_status answer(const rb_variant *variant, const rb_transport_desc *d, c
   RB_TRY(rb_transport_state(p, m0));
   const void *final = rb_transport_history(p, d->steps);
   if (strcmp(variant->name, "cpu/ref") == 0) /* the oracle keeps doubles */
-    for (int64_t i = 0; i < rb_grid_points(d->grid); i++) rb_check_set(d->dtype, out->of[STATE], i, ((const double *)final)[i]);
+    for (int64_t i = 0; i < rb_grid_points(d->grid); i++)
+      rb_check_set(d->dtype, out->of[STATE], i, ((const double *) final)[i]);
   else
     RB_TRY(b->download(out->of[STATE], final, field));
   RB_TRY(rb_transport_adjoint(p, l1, three));
@@ -81,7 +89,9 @@ static rb_status answer(const rb_variant *variant, const rb_transport_desc *d, c
   RB_TRY(b->download(out->of[MAP], three, 3 * field));
 done:
   rb_transport_destroy(p);
-  if (b) rb_release(b, three), rb_release(b, one), rb_release(b, vt), rb_release(b, v), rb_release(b, l1), rb_release(b, m0);
+  if (b)
+    rb_release(b, three), rb_release(b, one), rb_release(b, vt), rb_release(b, v), rb_release(b, l1),
+        rb_release(b, m0);
   return st;
 }
 
@@ -95,14 +105,16 @@ static void discard(answers *a) {
 static int describe(const rb_variant *v, int which, rb_dtype t, rb_grid g, int steps, rb_transport_desc *d) {
   if (kernels[which].backend != v->backend) return 0;
   *d = (rb_transport_desc){.grid = g, .dtype = t, .steps = steps, .scheme = kernels[which].scheme};
-  if (rb_variant_find(&rb_interp_family, kernels[which].interp, &d->interp) != RB_OK || rb_variant_find(&rb_derivative_family, kernels[which].derivative, &d->derivative) != RB_OK ||
+  if (rb_variant_find(&rb_interp_family, kernels[which].interp, &d->interp) != RB_OK ||
+      rb_variant_find(&rb_derivative_family, kernels[which].derivative, &d->derivative) != RB_OK ||
       rb_interp_basis_parse(kernels[which].basis, &d->basis, &d->prefilter) != RB_OK)
     return 0;
   rb_clear();
   return 1;
 }
 
-/* The oracle solves the same equations with the same basis and scheme; a texture's weights are the variant's own error. */
+/* The oracle solves the same equations with the same basis and scheme; a texture's weights are the variant's own
+ * error. */
 static void against_oracle(rb_checker *c, const rb_transport_desc *d, const char *what, int zero) {
   rb_transport_desc exact = *d;
   int64_t n = rb_grid_points(d->grid);
@@ -124,17 +136,20 @@ static void against_oracle(rb_checker *c, const rb_transport_desc *d, const char
     for (int e = 0; e < EQUATIONS; e++) {
       if (zero && e == JACOBIAN) continue; /* v = 0 has no divergence to hand in */
       double range = 0;
-      for (int64_t i = 0; i < n * components[e]; i++) range = fmax(range, fabs(rb_check_at(d->dtype, oracle.of[e], i)));
+      for (int64_t i = 0; i < n * components[e]; i++)
+        range = fmax(range, fabs(rb_check_at(d->dtype, oracle.of[e], i)));
       /* slopes a cell of low waves on these grids stay below the range itself */
-      rb_check_value(c, rb_check_distance(d->dtype, mine.of[e], oracle.of[e], n * components[e]), rb_transport_tolerance(d, range + 1, range + 1),
-                     "%s %s %s %lldx%lldx%lld steps %d%s %s", equation_names[e], what, d->interp->name, (long long)d->grid.n[0],
-                     (long long)d->grid.n[1], (long long)d->grid.n[2], d->steps, zero ? " v = 0" : "", rb_dtype_name(d->dtype));
+      rb_check_value(c, rb_check_distance(d->dtype, mine.of[e], oracle.of[e], n * components[e]),
+                     rb_transport_tolerance(d, range + 1, range + 1), "%s %s %s %lldx%lldx%lld steps %d%s %s",
+                     equation_names[e], what, d->interp->name, (long long)d->grid.n[0], (long long)d->grid.n[1],
+                     (long long)d->grid.n[2], d->steps, zero ? " v = 0" : "", rb_dtype_name(d->dtype));
     }
   discard(&oracle), discard(&mine);
   free(in.vt), free(in.v), free(in.l1), free(in.m0);
 }
 
-/* A velocity of whole cells a step moves the image by exactly that: m(1)(x) = m0(x - v), to the interpolation's rounding. */
+/* A velocity of whole cells a step moves the image by exactly that: m(1)(x) = m0(x - v), to the interpolation's
+ * rounding. */
 static void whole_cells(rb_checker *c, const rb_transport_desc *d, const char *what) {
   int64_t n = rb_grid_points(d->grid);
   size_t field = (size_t)n * rb_dtype_size(d->dtype);
@@ -151,7 +166,8 @@ static void whole_cells(rb_checker *c, const rb_transport_desc *d, const char *w
   }
   rb_check_roll(d->dtype, d->grid, in.m0, shift, want);
   if (rb_check_status(c, answer(c->variant, d, &in, 0, &mine), "%s", what))
-    rb_check_value(c, rb_check_distance(d->dtype, mine.of[STATE], want, n), rb_transport_tolerance(d, 2, 2), "whole cells shift the image, %s %s", what, rb_dtype_name(d->dtype));
+    rb_check_value(c, rb_check_distance(d->dtype, mine.of[STATE], want, n), rb_transport_tolerance(d, 2, 2),
+                   "whole cells shift the image, %s %s", what, rb_dtype_name(d->dtype));
   discard(&mine);
   free(want), free(in.vt), free(in.v), free(in.l1), free(in.m0);
 }
@@ -188,15 +204,19 @@ void rb_check_transport_golden(rb_checker *c) {
     char name[64];
     if (!describe(c->variant, k, RB_F32, g, 3, &d)) continue;
     rb_transport_desc made = d;
-    if (!c->of_variant) made.interp = &rb_interp_family.variants[0], made.derivative = &rb_derivative_family.variants[0];
-    if (!rb_check_status(c, answer(c->of_variant ? c->variant : &rb_transport_family.variants[0], &made, &in, 0, &a), "golden")) continue;
+    if (!c->of_variant)
+      made.interp = &rb_interp_family.variants[0], made.derivative = &rb_derivative_family.variants[0];
+    if (!rb_check_status(c, answer(c->of_variant ? c->variant : &rb_transport_family.variants[0], &made, &in, 0, &a),
+                         "golden"))
+      continue;
     for (int e = 0; e < EQUATIONS; e++) {
       snprintf(name, sizeof name, "%s-%s-%s", equation_names[e], kernels[k].basis, rb_dtype_name(RB_F32));
       for (char *s = name; *s; s++)
         if (*s == '/') *s = '-';
       if (kernels[k].scheme == RB_SPECTRAL) strncat(name, "-spectral", sizeof name - strlen(name) - 1);
       strncat(name, strrchr(d.interp->name, '/') + 1, sizeof name - strlen(name) - 1);
-      rb_check_golden(c, name, a.of[e], (int64_t)components[e] * N, c->of_variant ? rb_transport_tolerance(&d, 2, 2) : 0); /* recordings hold theirs */
+      rb_check_golden(c, name, a.of[e], (int64_t)components[e] * N,
+                      c->of_variant ? rb_transport_tolerance(&d, 2, 2) : 0); /* recordings hold theirs */
     }
   }
 }

@@ -1,5 +1,6 @@
-/* Recorded GPU outputs: files under tests/golden, one a variant: a line "# recorded at COMMIT by code HASH on GPU", "case NAME COUNT LIMIT" lines followed by COUNT
- * hexadecimal floats, and "lacks NAME" for cases of the family that the recording has no output of, because the variant does not do them or none was made yet. */
+/* Recorded GPU outputs: files under tests/golden, one a variant: a line "# recorded at COMMIT by code HASH on GPU",
+ * "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and "lacks NAME" for cases of the family that
+ * the recording has no output of, because the variant does not do them or none was made yet. */
 #include "datasets/input_file.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/record.h"
@@ -74,7 +75,8 @@ static int must_agree(const rb_checker *c, const char *name) {
   FILE *f = open_file(path);
   char line[512];
   while (f && fgets(line, sizeof line, f))
-    told |= line[0] != '#' && sscanf(line, "%95s %95s %95s", family, variant, which) == 3 && strcmp(family, c->family->name) == 0 && strcmp(variant, c->variant->name) == 0 &&
+    told |= line[0] != '#' && sscanf(line, "%95s %95s %95s", family, variant, which) == 3 &&
+            strcmp(family, c->family->name) == 0 && strcmp(variant, c->variant->name) == 0 &&
             (strcmp(which, "*") == 0 || strcmp(which, name) == 0);
   if (f) fclose(f);
   return told;
@@ -82,9 +84,11 @@ static int must_agree(const rb_checker *c, const char *name) {
 
 void rb_check_golden(rb_checker *c, const char *name, const float *values, int64_t n, double limit) {
   if (c->record) {
-    rb_check_value(c, strpbrk(name, " \t\n") ? 1 : 0, 0, "golden: '%s' is one word", name); /* it could not be read back */
+    rb_check_value(c, strpbrk(name, " \t\n") ? 1 : 0, 0, "golden: '%s' is one word",
+                   name); /* it could not be read back */
     fprintf(c->record, "case %s %lld %.17g\n", name, (long long)n, limit);
-    for (int64_t i = 0; i < n; i++) fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
+    for (int64_t i = 0; i < n; i++)
+      fprintf(c->record, "%a%c", (double)values[i], i % 8 == 7 || i == n - 1 ? '\n' : ' ');
     return;
   }
   char path[PATH], read_name[NAME];
@@ -98,7 +102,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
     long long equal = 0;
     for (long long i = 0; i < count; i++) {
       if (fscanf(f, "%lf", &v) != 1) v = NAN; /* a truncated file fails */
-      if (!mine) continue; /* another case may hold more values than this one */
+      if (!mine) continue;                    /* another case may hold more values than this one */
       const double e = fabs(v - (double)values[i]);
       equal += e == 0;
       if (worst == worst && !(e <= worst)) worst = e; /* a NaN stays */
@@ -116,13 +120,16 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
       c->golden_matched++;
       if (c->of_variant) {
         c->golden_values += count, c->golden_equal += equal;
-        if (must_agree(c, name)) rb_check_value(c, (double)(count - equal), 0, "golden %s, values that differ in a bit", name);
+        if (must_agree(c, name))
+          rb_check_value(c, (double)(count - equal), 0, "golden %s, values that differ in a bit", name);
       }
     }
   }
-  if (!found && c->offered) fprintf(c->offered, "lacks %s\n", name);
+  if (!found && c->offered)
+    fprintf(c->offered, "lacks %s\n", name);
   else if (!found && !c->learned && f)
-    rb_check_value(c, lacks(f, name) ? 0 : 1, 0, "golden: '%s' is in no recording; 'regbench check --record' on a CUDA host makes one", name);
+    rb_check_value(c, lacks(f, name) ? 0 : 1, 0,
+                   "golden: '%s' is in no recording; 'regbench check --record' on a CUDA host makes one", name);
   if (f) fclose(f);
 }
 
@@ -150,7 +157,8 @@ void rb_golden_compare(rb_checker *c) {
   c->golden_matched = 0;
   c->golden_cases(c);
   /* a missing or renamed recording must not pass for an agreeing one */
-  rb_check_value(c, recorded > 0 && c->golden_matched == recorded ? 0 : 1, 0, "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
+  rb_check_value(c, recorded > 0 && c->golden_matched == recorded ? 0 : 1, 0,
+                 "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
 }
 
 static void cannot(rb_checker *c, const char *what, const char *path) {
@@ -182,8 +190,8 @@ void rb_golden_record(rb_checker *c, const char *folder) {
     return;
   }
   rb_device_info gpu = {0};
-  fprintf(c->record, "# recorded at %s%s by code %s on %s\n", rb_build_commit(), rb_build_dirty() ? "+changes" : "", rb_source_hash(c->family->name, RB_CUDA),
-          rb_device_info_read(&gpu) ? gpu.name : "?");
+  fprintf(c->record, "# recorded at %s%s by code %s on %s\n", rb_build_commit(), rb_build_dirty() ? "+changes" : "",
+          rb_source_hash(c->family->name, RB_CUDA), rb_device_info_read(&gpu) ? gpu.name : "?");
   c->golden_cases(c);
   const int whole = !ferror(c->record);
   if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *rb_no_counters(const json_t *c) { return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL); }
+const char *rb_no_counters(const json_t *c) {
+  return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL);
+}
 /* Another method's value of the column at the same place, over this one's. */
 static void relative_text(const rb_judged *j, const json_t *c, const rb_column *column, char *out, size_t size) {
   const json_t *other = rb_judged_case(j, column->relative_to, json_object_get(c, "axes"));
@@ -15,32 +17,42 @@ static void relative_text(const rb_judged *j, const json_t *c, const rb_column *
   if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
 }
 static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
-  if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) && rb_no_counters(c)) {
+  if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) &&
+      rb_no_counters(c)) {
     snprintf(out, size, "not available");
     return;
   }
   const json_t *m = json_object_get(json_object_get(c, "metrics"), metric);
-  if (m && json_is_null(json_object_get(m, "value"))) snprintf(out, size, "not finite");
-  else rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
+  if (m && json_is_null(json_object_get(m, "value")))
+    snprintf(out, size, "not finite");
+  else
+    rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
-/* A value of this machine beside a printed one: times and rates as how many times faster, with how the roof is used; others as a share.
- * Of a printed bound (">2200") the ratio is one, too. */
+/* A value of this machine beside a printed one: times and rates as how many times faster, with how the roof is used;
+ * others as a share. Of a printed bound (">2200") the ratio is one, too. */
 static void beside_printed(const json_t *c, const char *metric, const char *printed, char *out, size_t size) {
   char bound;
-  const double theirs = rb_printed_number(printed, &bound), mine = rb_json_metric(c, metric), roof = rb_json_metric(c, "percent_copy");
+  const double theirs = rb_printed_number(printed, &bound), mine = rb_json_metric(c, metric),
+               roof = rb_json_metric(c, "percent_copy");
   const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
-  const int time = strcmp(unit, "s") == 0, rate = strcmp(unit, "B/s") == 0 || strcmp(unit, "1/s") == 0 || strcmp(unit, "FLOP/s") == 0;
+  const int time = strcmp(unit, "s") == 0,
+            rate = strcmp(unit, "B/s") == 0 || strcmp(unit, "1/s") == 0 || strcmp(unit, "FLOP/s") == 0;
   const char *than = !bound ? "" : (bound == '>') == time ? "more than " : "less than ";
-  if (!time && !rate) snprintf(out, size, "%s%.2f of it", than, mine / theirs);
-  else if (roof == roof) snprintf(out, size, "%sx%.2f, %.0f %% of roof", than, time ? theirs / mine : mine / theirs, roof);
-  else snprintf(out, size, "%sx%.2f", than, time ? theirs / mine : mine / theirs);
+  if (!time && !rate)
+    snprintf(out, size, "%s%.2f of it", than, mine / theirs);
+  else if (roof == roof)
+    snprintf(out, size, "%sx%.2f, %.0f %% of roof", than, time ? theirs / mine : mine / theirs, roof);
+  else
+    snprintf(out, size, "%sx%.2f", than, time ? theirs / mine : mine / theirs);
 }
 
 rb_cell_kind rb_cell_kind_of(const rb_judged *j, const json_t *c, const rb_column *column) {
   if (column->origin != RB_ORIGIN_PAPER) return column->origin == RB_ORIGIN_INPUT ? RB_CELL_INPUT : RB_CELL_PROGRAM;
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
-    if (strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0 && j->descriptor->methods[m].published_as) return RB_CELL_AS;
+    if (strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0 &&
+        j->descriptor->methods[m].published_as)
+      return RB_CELL_AS;
   return RB_CELL_PRINTED;
 }
 
@@ -50,7 +62,8 @@ static int counted_before(const rb_judged *j, const json_t *c, const rb_column *
   json_t *earlier;
   json_array_foreach(json_object_get(j->record, "cases"), i, earlier) {
     if (earlier == c) return 0;
-    if (strcmp(rb_json_text(earlier, "status", ""), "valid") == 0 && json_equal(json_object_get(earlier, "axes"), json_object_get(c, "axes")) &&
+    if (strcmp(rb_json_text(earlier, "status", ""), "valid") == 0 &&
+        json_equal(json_object_get(earlier, "axes"), json_object_get(c, "axes")) &&
         rb_judge_cell(j, earlier, column) != RB_NO_VERDICT)
       return 1;
   }
@@ -64,7 +77,8 @@ int rb_verdicts_differ(const rb_verdicts *s) {
 }
 
 char *rb_verdicts_cells_text(const rb_verdicts *s) {
-  static const char *const names[] = {"Cells that the paper prints for its own variants", "Ours and CPU twins against another method's cells",
+  static const char *const names[] = {"Cells that the paper prints for its own variants",
+                                      "Ours and CPU twins against another method's cells",
                                       "Against values that no paper prints", "Properties of the input"};
   char *text = NULL;
   size_t length = 0;
@@ -89,8 +103,10 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     const rb_column *column = &d->columns[k];
     char ours[64], text[64];
     const char *machine, *printed = rb_published_value(j, c, column->name, &machine);
-    if (column->relative_to) relative_text(j, c, column, ours, sizeof ours);
-    else metric_text(c, column->metric, ours, sizeof ours);
+    if (column->relative_to)
+      relative_text(j, c, column, ours, sizeof ours);
+    else
+      metric_text(c, column->metric, ours, sizeof ours);
     rb_table_set(t, at, "%s", ours);
     if (column->class == RB_INFO) {
       at++;
@@ -98,7 +114,8 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     }
     rb_cell_verdict v = rb_judge_cell(j, c, column);
     const rb_cell_kind kind = rb_cell_kind_of(j, c, column);
-    if (kind != RB_CELL_INPUT || !counted_before(j, c, column)) s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS;
+    if (kind != RB_CELL_INPUT || !counted_before(j, c, column))
+      s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS;
     s->not_comparable += v == RB_NOT_COMPARABLE;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
     if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
@@ -121,10 +138,12 @@ static rb_status printed_rows(const rb_judged *j, rb_table *t) {
     json_array_foreach(rows, i, printed) {
       int at = (int)d->axes_count + 2;
       if ((st = rb_table_row(t)) != RB_OK) break;
-      for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(printed, "axes"), d->axes[a].name, ""));
+      for (unsigned a = 0; a < d->axes_count; a++)
+        rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(printed, "axes"), d->axes[a].name, ""));
       rb_table_set(t, (int)d->axes_count, "%s", d->methods[m].label);
       for (unsigned k = 0; k < d->columns_count; at += d->columns[k].class == RB_INFO ? 1 : 3, k++) {
-        const char *value = d->columns[k].class == RB_INFO ? NULL : rb_published_value(j, printed, d->columns[k].name, NULL);
+        const char *value =
+            d->columns[k].class == RB_INFO ? NULL : rb_published_value(j, printed, d->columns[k].name, NULL);
         if (value) rb_table_set(t, at + 1, "%s", value);
       }
       rb_table_set(t, at, "printed; not measured here");
@@ -157,7 +176,8 @@ rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
   rb_table_set(t, at, "note");
   json_array_foreach(cases, i, c) {
     RB_TRY(rb_table_row(t));
-    for (unsigned a = 0; a < d->axes_count; a++) rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(c, "axes"), d->axes[a].name, ""));
+    for (unsigned a = 0; a < d->axes_count; a++)
+      rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(c, "axes"), d->axes[a].name, ""));
     rb_table_set(t, (int)d->axes_count, "%s", rb_json_text(c, "method", ""));
     rb_table_set(t, (int)d->axes_count + 1, "%s", rb_json_text(c, "variant", ""));
     const char *status = rb_json_text(c, "status", "");

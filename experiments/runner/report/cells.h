@@ -10,7 +10,8 @@ typedef enum {
   RB_CELL_PRINTED, /* a variant of the paper's against the cell that the paper prints for it */
   RB_CELL_AS,      /* ours, or a CPU twin, against the cell printed for another method (published_as) */
   RB_CELL_PROGRAM, /* against a value that no paper prints: measured with another program (origin: program) */
-  RB_CELL_INPUT,   /* a property of the input, before any method acts on it (origin: input); counted once a place of the axes, not once a method */
+  RB_CELL_INPUT, /* a property of the input, before any method acts on it (origin: input); counted once a place of the
+                    axes, not once a method */
   RB_CELL_KINDS
 } rb_cell_kind;
 
@@ -23,10 +24,12 @@ typedef struct {
 rb_cell_kind rb_cell_kind_of(const rb_judged *j, const json_t *c, const rb_column *column);
 /* Cells that differ, of all kinds. */
 int rb_verdicts_differ(const rb_verdicts *s);
-/* "Cells that the paper prints for its own variants: 11 of 12 REPRODUCED. ..." with a sentence for each kind that occurs. malloc'ed; NULL without memory. */
+/* "Cells that the paper prints for its own variants: 11 of 12 REPRODUCED. ..." with a sentence for each kind that
+ * occurs. malloc'ed; NULL without memory. */
 char *rb_verdicts_cells_text(const rb_verdicts *s);
 
-/* Append to an unused table; the counts grow by what it holds. The table is the caller's to free, also after a failure. */
+/* Append to an unused table; the counts grow by what it holds. The table is the caller's to free, also after a
+ * failure. */
 rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *counts);
 rb_status rb_claim_table(const rb_judged *j, rb_table *t, rb_verdicts *counts);
 /* Why the case's hardware counters could not be read, or NULL. */

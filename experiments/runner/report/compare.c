@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer than six samples have no 95 % interval of their median; then this part of the ratio to either side is taken for one. */
+/* Fewer than six samples have no 95 % interval of their median; then this part of the ratio to either side is taken
+ * for one. */
 enum { LEAST_SAMPLES = 6 };
 static const double assumed_spread = 0.1;
 
@@ -33,15 +34,19 @@ const char *rb_compare_name(rb_compare_verdict v) {
 const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_t *rb, const json_t *b) {
   static const char *const fields[] = {"kind", "axes", "method", "variant"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (json_object_get(a, fields[i]) && json_object_get(b, fields[i]) && !json_equal(json_object_get(a, fields[i]), json_object_get(b, fields[i])))
+    if (json_object_get(a, fields[i]) && json_object_get(b, fields[i]) &&
+        !json_equal(json_object_get(a, fields[i]), json_object_get(b, fields[i])))
       return fields[i]; /* published cases name no variant */
-  if (json_object_get(a, "data") && json_object_get(b, "data") && !json_equal(json_object_get(a, "data"), json_object_get(b, "data"))) return "data";
+  if (json_object_get(a, "data") && json_object_get(b, "data") &&
+      !json_equal(json_object_get(a, "data"), json_object_get(b, "data")))
+    return "data";
   const json_t *pa = json_object_get(ra, "protocol"), *pb = json_object_get(rb, "protocol");
   if (pa && pb && !json_equal(json_object_get(pa, "cache"), json_object_get(pb, "cache"))) return "protocol.cache";
   return NULL;
 }
 
-/* What is printed leaves open: half a unit of the last digit to either side, all to one side of a bound (">2200"); nothing of what was measured. */
+/* What is printed leaves open: half a unit of the last digit to either side, all to one side of a bound (">2200");
+ * nothing of what was measured. */
 static void interval_of(const json_t *c, const char *metric, double *low, double *high) {
   const char *printed = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "printed", "");
   const double value = rb_json_metric(c, metric), off = *printed ? rb_printed_unit(printed) / 2 : 0;
@@ -71,8 +76,12 @@ static json_t *printed_metrics(const rb_judged *j, const json_t *c, const char *
     const rb_column *column = &j->descriptor->columns[k];
     const char *printed = rb_published_value(j, c, column->name, &machine);
     if (!printed || strcmp(machine, wanted) != 0) continue;
-    const char *unit = strcmp(column->metric, "time") == 0 ? "s" : strcmp(column->metric, "bandwidth") == 0 ? "B/s" : "1";
-    json_object_set_new(metrics, column->metric, json_pack("{s:f,s:s,s:s,s:s}", "value", rb_printed_number(printed, &bound), "unit", unit, "formula", "as printed", "printed", printed));
+    const char *unit = strcmp(column->metric, "time") == 0        ? "s"
+                       : strcmp(column->metric, "bandwidth") == 0 ? "B/s"
+                                                                  : "1";
+    json_object_set_new(metrics, column->metric,
+                        json_pack("{s:f,s:s,s:s,s:s}", "value", rb_printed_number(printed, &bound), "unit", unit,
+                                  "formula", "as printed", "printed", printed));
   }
   return metrics;
 }
@@ -82,16 +91,19 @@ static json_t *published_by(const rb_judged *j, const json_t *record, const json
   json_array_foreach((json_t *)of, i, c) {
     json_t *metrics = printed_metrics(j, c, machine);
     if (json_object_size(metrics))
-      json_array_append_new(cases, json_pack("{s:O,s:O,s:O,s:O,s:s,s:s,s:s,s:o}", "id", json_object_get(c, "id"), "method", json_object_get(c, "method"),
-                                             "axes", json_object_get(c, "axes"), "kind", json_object_get(c, "kind"), "source", "published", "status",
-                                             "valid", "reason", "", "metrics", metrics));
+      json_array_append_new(cases, json_pack("{s:O,s:O,s:O,s:O,s:s,s:s,s:s,s:o}", "id", json_object_get(c, "id"),
+                                             "method", json_object_get(c, "method"), "axes",
+                                             json_object_get(c, "axes"), "kind", json_object_get(c, "kind"), "source",
+                                             "published", "status", "valid", "reason", "", "metrics", metrics));
     else
       json_decref(metrics);
   }
-  json_t *out = json_pack("{s:s,s:s,s:O,s:O,s:s,s:{s:s,s:s},s:o}", "schema", RB_RECORD_SCHEMA, "schema_version", RB_RECORD_VERSION, "experiment",
-                          json_object_get(record, "experiment"), "descriptor", json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine,
+  json_t *out = json_pack("{s:s,s:s,s:O,s:O,s:s,s:{s:s,s:s},s:o}", "schema", RB_RECORD_SCHEMA, "schema_version",
+                          RB_RECORD_VERSION, "experiment", json_object_get(record, "experiment"), "descriptor",
+                          json_object_get(record, "descriptor"), "preset", "published", "machine", "name", machine,
                           "slug", "published", "cases", cases);
-  if (out && json_object_get(record, "published")) json_object_set(out, "published", json_object_get(record, "published"));
+  if (out && json_object_get(record, "published"))
+    json_object_set(out, "published", json_object_get(record, "published"));
   return out;
 }
 
@@ -107,9 +119,9 @@ json_t *rb_published_records(const json_t *record, const char *origin) {
       json_array_extend(all, printed);
       json_decref(printed);
     }
-    json_array_foreach(all, i, c)
-      for (unsigned k = 0; k < j.descriptor->columns_count; k++)
-        if (rb_published_value(&j, c, j.descriptor->columns[k].name, &machine)) json_object_set_new(machines, machine, json_true());
+    json_array_foreach(all, i, c) for (unsigned k = 0; k < j.descriptor->columns_count;
+                                       k++) if (rb_published_value(&j, c, j.descriptor->columns[k].name, &machine))
+        json_object_set_new(machines, machine, json_true());
   }
   json_object_foreach(machines, machine, value) json_array_append_new(out, published_by(&j, record, all, machine));
   rb_judged_close(&j);
@@ -131,12 +143,13 @@ static const json_t *case_of(const json_t *record, const char *id) {
 typedef struct {
   double delta;
   int verdicts[5], compared, incomparable;
-  int wrong, lost; /* timed in A; in B invalid, or not there */
-  int assumed;     /* intervals of fewer than six samples */
+  int wrong, lost;      /* timed in A; in B invalid, or not there */
+  int assumed;          /* intervals of fewer than six samples */
   int ambiguous_slower; /* AMBIGUOUS, and the ratio of the medians is beyond delta */
 } comparison;
 
-static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], int assumed, const char *verdict) {
+static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], int assumed,
+                const char *verdict) {
   char left[32], right[32];
   if (rb_table_row(t) != RB_OK) return;
   rb_human(a[0], "s", left, sizeof left);
@@ -144,7 +157,8 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
   rb_table_set(t, 0, "%s", id);
   rb_table_set(t, 1, "%s", left);
   rb_table_set(t, 2, "%s", right);
-  if (ratio[0] == ratio[0]) rb_table_set(t, 3, "%.3f [%.3f, %.3f]%s", ratio[0], ratio[1], ratio[2], assumed ? "*" : "");
+  if (ratio[0] == ratio[0])
+    rb_table_set(t, 3, "%.3f [%.3f, %.3f]%s", ratio[0], ratio[1], ratio[2], assumed ? "*" : "");
   rb_table_set(t, 4, "%s", verdict);
 }
 
@@ -159,13 +173,17 @@ static void lost_case(const json_t *c, const json_t *other, const double ta[3], 
   const double none[3] = {NAN, NAN, NAN};
   const char *status = other ? rb_json_text(other, "status", "?") : "not in B";
   char text[300];
-  if (other && strcmp(status, "invalid") == 0) sum->wrong++;
-  else sum->lost++;
-  snprintf(text, sizeof text, "LOST: %.60s%s%.200s", status, other ? ": " : "", other ? rb_json_text(other, "reason", "") : "");
+  if (other && strcmp(status, "invalid") == 0)
+    sum->wrong++;
+  else
+    sum->lost++;
+  snprintf(text, sizeof text, "LOST: %.60s%s%.200s", status, other ? ": " : "",
+           other ? rb_json_text(other, "reason", "") : "");
   row(t, rb_json_text(c, "id", ""), ta, none, none, 0, text);
 }
 
-/* B's time by its printed bandwidth and A's bytes: the ratio of rates turned into one of times. 0: there is no such. */
+/* B's time by its printed bandwidth and A's bytes: the ratio of rates turned into one of times. 0: there is no such.
+ */
 static int by_bandwidth(const json_t *c, const json_t *other, const double ta[3], double tb[3]) {
   const double bytes = rb_json_metric(c, "bandwidth") * ta[0], theirs = rb_json_metric(other, "bandwidth");
   double low, high;
@@ -181,7 +199,8 @@ static int is_printed(const json_t *record) { return strcmp(rb_json_text(record,
 static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, rb_table *t, comparison *sum) {
   const char *id = rb_json_text(c, "id", "");
   const json_t *other = case_of(b->record, id);
-  const int printed = is_printed(a->record) || is_printed(b->record); /* what a paper has not, or nobody can run here, is no loss */
+  const int printed =
+      is_printed(a->record) || is_printed(b->record); /* what a paper has not, or nobody can run here, is no loss */
   double ta[3], tb[3] = {NAN, NAN, NAN}, ratio[3] = {NAN, NAN, NAN};
   const int there = other && strcmp(rb_json_text(other, "status", ""), "valid") == 0;
   int assumed = times_of(c, ta);
@@ -215,7 +234,8 @@ static void experiment_of(const json_t *record, char *out, size_t size) {
 }
 
 /* One table of two records. */
-static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const char *origin, rb_format format, comparison *sum) {
+static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const char *origin, rb_format format,
+                              comparison *sum) {
   static const char *const heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
   rb_status st = RB_OK;
   rb_judged b = {0};
@@ -228,8 +248,10 @@ static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const 
   RB_TRY(rb_table_row(&t));
   for (int k = 0; k < 5; k++) rb_table_set(&t, k, "%s", heads[k]);
   json_array_foreach(json_object_get(a->record, "cases"), i, c) compare_case(a, c, &b, &t, sum);
-  snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g", rb_json_text(json_object_get(a->record, "machine"), "name", "?"),
-           rb_json_text(a->record, "preset", "?"), rb_json_text(json_object_get(record_b, "machine"), "name", "?"), rb_json_text(record_b, "preset", "?"), sum->delta);
+  snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g",
+           rb_json_text(json_object_get(a->record, "machine"), "name", "?"), rb_json_text(a->record, "preset", "?"),
+           rb_json_text(json_object_get(record_b, "machine"), "name", "?"), rb_json_text(record_b, "preset", "?"),
+           sum->delta);
   if (t.rows > 1) rb_table_print(&t, format, title, stdout); /* not every printed machine has times of these cases */
 done:
   rb_table_free(&t);
@@ -244,7 +266,8 @@ static rb_status load_others(const json_t *a, const char *path_a, const char *pa
   *out = NULL;
   if (strcmp(path_b, "published") == 0) {
     *out = rb_published_records(a, path_a);
-    if (!json_array_size(*out)) st = rb_message()[0] ? RB_EFORMAT : RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
+    if (!json_array_size(*out))
+      st = rb_message()[0] ? RB_EFORMAT : RB_FAIL(RB_ENOTFOUND, "%s has no published values", path_a);
     return st;
   }
   RB_TRY(rb_record_load(path_b, &b));
@@ -255,13 +278,20 @@ done:
 
 static void print_sum(const comparison *s) {
   if (s->assumed)
-    printf("* a time of fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% of the ratio to either side are assumed\n", LEAST_SAMPLES, 100 * assumed_spread);
-  printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable", s->compared, s->verdicts[RB_FASTER], s->verdicts[RB_SLOWER], s->verdicts[RB_SAME],
-         s->verdicts[RB_AMBIGUOUS], s->incomparable + s->verdicts[RB_INCOMPARABLE]);
+    printf(
+        "* a time of fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% of the ratio to either side "
+        "are assumed\n",
+        LEAST_SAMPLES, 100 * assumed_spread);
+  printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable", s->compared,
+         s->verdicts[RB_FASTER], s->verdicts[RB_SLOWER], s->verdicts[RB_SAME], s->verdicts[RB_AMBIGUOUS],
+         s->incomparable + s->verdicts[RB_INCOMPARABLE]);
   if (s->wrong + s->lost) printf("; %d LOST in B, %d of them invalid", s->wrong + s->lost, s->wrong);
   printf("\n");
   if (s->ambiguous_slower)
-    printf("%d AMBIGUOUS with a median beyond delta: their samples scatter too much to tell; measure both again with more samples on a quiet machine (--strict takes them for slower)\n", s->ambiguous_slower);
+    printf(
+        "%d AMBIGUOUS with a median beyond delta: their samples scatter too much to tell; measure both again with "
+        "more samples on a quiet machine (--strict takes them for slower)\n",
+        s->ambiguous_slower);
 }
 
 static int exit_code_of(const comparison *s, int strict) {

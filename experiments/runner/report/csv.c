@@ -29,7 +29,8 @@ rb_status rb_csv_parse(const char *text, const char *origin, rb_csv *c) {
       c->line = calloc((size_t)lines, sizeof *c->line);
       RB_CHECK(c->cell && c->line, RB_ENOMEM, "host memory");
     }
-    RB_CHECK(cells == c->columns, RB_EFORMAT, "%s:%d: %d cells, the header has %d", origin, number, cells, c->columns);
+    RB_CHECK(cells == c->columns, RB_EFORMAT, "%s:%d: %d cells, the header has %d", origin, number, cells,
+             c->columns);
     for (int i = 0; i < cells; i++) {
       c->cell[c->rows * c->columns + i] = line;
       line += strcspn(line, ",");

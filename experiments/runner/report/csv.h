@@ -5,9 +5,9 @@
 #include "kernels/base/status.h"
 
 typedef struct {
-  char *text;     /* owned; cells point into it */
-  char **cell;    /* rows x columns, row 0 the header */
-  int *line;      /* of the file, by row */
+  char *text;  /* owned; cells point into it */
+  char **cell; /* rows x columns, row 0 the header */
+  int *line;   /* of the file, by row */
   int rows, columns;
 } rb_csv;
 

@@ -18,9 +18,12 @@
 void rb_plot_quoted(FILE *f, const char *s) {
   fputc('\'', f);
   for (; *s; s++) {
-    if (*s == '\n') fputs("'.\"\\n\".'", f);
-    else if (*s == '\'') fputs("''", f);
-    else fputc(*s, f);
+    if (*s == '\n')
+      fputs("'.\"\\n\".'", f);
+    else if (*s == '\'')
+      fputs("''", f);
+    else
+      fputc(*s, f);
   }
   fputc('\'', f);
 }
@@ -75,21 +78,29 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   json_t *c;
   int block = 0;
   if (!(bandwidth > 0) || !(peak > 0)) return 0;
-  fprintf(script, "set title TITLE font ',13'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-3*%g:2*%g]\n", peak, peak);
-  fprintf(script, "set xlabel 'intensity in FLOP/B'\nset ylabel 'FLOP/s'\nset format y '10^{%%L}'\nset key outside right font ',10'\n");
-  fprintf(script, "plot (x*%g < %g ? x*%g : %g) with lines lw 2 lc rgb '#333333' title 'copy %.3g TB/s, FMA %.3g TFLOP/s'", bandwidth, peak, bandwidth,
-          peak, 1e-12 * bandwidth, 1e-12 * peak);
+  fprintf(script, "set title TITLE font ',13'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-3*%g:2*%g]\n",
+          peak, peak);
+  fprintf(script,
+          "set xlabel 'intensity in FLOP/B'\nset ylabel 'FLOP/s'\nset format y '10^{%%L}'\nset key outside right "
+          "font ',10'\n");
+  fprintf(script,
+          "plot (x*%g < %g ? x*%g : %g) with lines lw 2 lc rgb '#333333' title 'copy %.3g TB/s, FMA %.3g TFLOP/s'",
+          bandwidth, peak, bandwidth, peak, 1e-12 * bandwidth, 1e-12 * peak);
   json_array_foreach(cases, i, c) {
-    double x = rb_json_metric(c, "model_intensity"), y = rb_json_metric(c, "flop_rate"), k = rb_json_metric(c, "counter_intensity");
+    double x = rb_json_metric(c, "model_intensity"), y = rb_json_metric(c, "flop_rate"),
+           k = rb_json_metric(c, "counter_intensity");
     double counted = 1e9 * rb_json_metric(c, "counter_gflop") / rb_json_metric(c, "time");
     if (strcmp(rb_json_text(c, "backend", ""), backend) != 0 || x != x || y != y) continue;
     fprintf(data, "%.9g %.9g\n", x, y);
     if (k == k) fprintf(data, "\n%.9g %.9g\n", k, counted);
     fprintf(data, "\n\n");
-    fprintf(script, ", \\\n     '%s' index %d every :::0::0 using 1:2 with points ls %d ps 1.8 title ", data_path, block, block % 12 + 1);
+    fprintf(script, ", \\\n     '%s' index %d every :::0::0 using 1:2 with points ls %d ps 1.8 title ", data_path,
+            block, block % 12 + 1);
     rb_plot_quoted(script, rb_json_text(c, "method", ""));
     if (k == k)
-      fprintf(script, ", \\\n     '%s' index %d every :::1::1 using 1:2 with points pt 6 ps 1.8 lw 2 lc rgb COLOR%d notitle", data_path, block, block % 12 + 1);
+      fprintf(script,
+              ", \\\n     '%s' index %d every :::1::1 using 1:2 with points pt 6 ps 1.8 lw 2 lc rgb COLOR%d notitle",
+              data_path, block, block % 12 + 1);
     block++;
   }
   fprintf(script, "\n");
@@ -120,9 +131,15 @@ static rb_status gnuplot(const char *script) {
     _exit(127);
   }
   setpgid(child, child); /* both sides: whichever comes first */
-  if (!ended_within(child, PATIENCE, &code)) return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_FAIL(RB_EIO, "gnuplot did not end within %d s on %s", PATIENCE, script);
-  if (WIFEXITED(code) && WEXITSTATUS(code) == 127) return RB_FAIL(RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
-  return WIFEXITED(code) && WEXITSTATUS(code) == 0 ? RB_OK : RB_FAIL(RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3, script);
+  if (!ended_within(child, PATIENCE, &code))
+    return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted")
+                          : RB_FAIL(RB_EIO, "gnuplot did not end within %d s on %s", PATIENCE, script);
+  if (WIFEXITED(code) && WEXITSTATUS(code) == 127)
+    return RB_FAIL(RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
+  return WIFEXITED(code) && WEXITSTATUS(code) == 0
+             ? RB_OK
+             : RB_FAIL(RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3,
+                       script);
 }
 
 static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int *drawn) {
@@ -143,29 +160,37 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   RB_CHECK(data && script && body, RB_EIO, "cannot write plots into %s", folder);
   char name[168];
   snprintf(name, sizeof name, "%s.dat", stem);
-  int series = strcmp(p->kind, "roofline") == 0  ? roofline_script(j, name, data, body)
-               : strcmp(p->kind, "stacked") == 0 ? rb_plot_stacked(j, p, name, data, body)
-               : strcmp(p->kind, "scatter") == 0 ? rb_plot_scatter(j, p, name, data, body)
-               : strcmp(p->kind, "panels") == 0  ? rb_plot_panels_picture(j, name, data, body)
+  int series = strcmp(p->kind, "roofline") == 0       ? roofline_script(j, name, data, body)
+               : strcmp(p->kind, "stacked") == 0      ? rb_plot_stacked(j, p, name, data, body)
+               : strcmp(p->kind, "scatter") == 0      ? rb_plot_scatter(j, p, name, data, body)
+               : strcmp(p->kind, "panels") == 0       ? rb_plot_panels_picture(j, name, data, body)
                : strcmp(p->kind, "trajectories") == 0 ? rb_plot_trajectories(j, name, data, body)
                : strcmp(p->kind, "animation") == 0    ? rb_plot_animation(j, name, data, body)
-                                                 : rb_plot_lines(j, p, name, data, body);
+                                                      : rb_plot_lines(j, p, name, data, body);
   fclose(body);
   body = NULL;
-  int panels = p->panel && strcmp(p->kind, "scatter") != 0 ? 3 : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3 : 1;
+  int panels = p->panel && strcmp(p->kind, "scatter") != 0                              ? 3
+               : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3
+                                                                                        : 1;
   fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
   char title[512];
   char plain[256];
-  if (strcmp(p->kind, "panels") == 0) snprintf(plain, sizeof plain, "%.250s", machine); /* its title is set without markup */
-  else without_markup(machine, plain, sizeof plain);
+  if (strcmp(p->kind, "panels") == 0)
+    snprintf(plain, sizeof plain, "%.250s", machine); /* its title is set without markup */
+  else
+    without_markup(machine, plain, sizeof plain);
   snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", plain);
   rb_plot_quoted(script, title);
   rb_plot_with(script, "\ncd ", folder, "\n");
   rb_plot_with(script, "load ", style, "\n");
   int moving = strcmp(p->kind, "animation") == 0, many = moving || strcmp(p->kind, "trajectories") == 0;
-  if (moving) fprintf(script, "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s", stem, text);
+  if (moving)
+    fprintf(script,
+            "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s",
+            stem, text);
   for (int k = many ? 1 : 0; k < 2 && !moving; k++) /* thousands of points make a heavy SVG */
-    fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s", k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
+    fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s",
+            k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
             panels > 1 ? 1500 : 960, 560, stem, k ? "png" : "svg", text);
   fclose(data), data = NULL;
   fclose(script), script = NULL;
@@ -188,7 +213,8 @@ rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suff
   rb_status st = RB_OK;
   char absolute[4096];
   RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
-  for (unsigned i = 0; i < j->descriptor->plots_count; i++) RB_TRY(draw(j, &j->descriptor->plots[i], absolute, suffix, drawn));
+  for (unsigned i = 0; i < j->descriptor->plots_count; i++)
+    RB_TRY(draw(j, &j->descriptor->plots[i], absolute, suffix, drawn));
 done:
   return st;
 }

@@ -1,4 +1,5 @@
-/* What the files that draw plots share. Each kind writes its data and its gnuplot script, and returns how much it drew. */
+/* What the files that draw plots share. Each kind writes its data and its gnuplot script, and returns how much it
+ * drew. */
 #ifndef RB_PLOTS_H
 #define RB_PLOTS_H
 

@@ -10,7 +10,9 @@
 /* Published points belong to the methods that the paper lists, not to rows that borrow their values. */
 static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c) {
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
-    if (j->descriptor->methods[m].published_as && strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
+    if (j->descriptor->methods[m].published_as &&
+        strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0)
+      return NAN;
   const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
   char bound;
   return printed ? rb_printed_number(printed, &bound) : NAN;
@@ -26,9 +28,11 @@ static double x_of(const rb_plot *p, const json_t *c) {
 static double reference_of(const rb_judged *j, const rb_plot *p, const json_t *of) {
   size_t i;
   json_t *c;
-  json_array_foreach(json_object_get(j->record, "cases"), i, c)
-    if (strcmp(rb_json_text(c, "method", ""), p->relative_to) == 0 && strcmp(rb_json_text(c, "status", ""), "valid") == 0 &&
-        json_equal(json_object_get(c, "axes"), json_object_get(of, "axes"))) return rb_json_metric(c, p->y);
+  json_array_foreach(
+      json_object_get(j->record, "cases"), i,
+      c) if (strcmp(rb_json_text(c, "method", ""), p->relative_to) == 0 &&
+             strcmp(rb_json_text(c, "status", ""), "valid") == 0 &&
+             json_equal(json_object_get(c, "axes"), json_object_get(of, "axes"))) return rb_json_metric(c, p->y);
   return NAN;
 }
 
@@ -47,14 +51,16 @@ static void extend(extent *e, double y) {
 }
 
 /* One block a method and panel: x, ours, published. */
-static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f, int *has_published, extent *e) {
+static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f,
+                        int *has_published, extent *e) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i;
   json_t *c;
   int points = 0;
   json_array_foreach(cases, i, c) {
     const json_t *axes = json_object_get(c, "axes");
-    if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0) continue;
+    if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0)
+      continue;
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
     if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
@@ -80,14 +86,17 @@ typedef struct {
 } curve;
 
 /* Write the data of all panels; the number of series. */
-static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel, curve *all, extent *e, FILE *data) {
+static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel, curve *all,
+                        extent *e, FILE *data) {
   const rb_descriptor *d = j->descriptor;
   int blocks = 0;
   for (int q = 0; q < panels; q++)
     for (unsigned m = 0; m < d->methods_count; m++) {
       curve *s = &all[(unsigned)q * d->methods_count + m];
       *s = (curve){.block = -1};
-      if (plotted(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, &s->published, e)) s->block = blocks++;
+      if (plotted(p, d->methods[m].label) &&
+          write_series(j, p, d->methods[m].label, panel[q], data, &s->published, e))
+        s->block = blocks++;
     }
   return blocks;
 }
@@ -110,17 +119,24 @@ static void common_key(const rb_descriptor *d, int panels, const curve *all, con
   }
 }
 
-static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, const char *data_path, const char **separator, FILE *script) {
+static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, const char *data_path,
+                       const char **separator, FILE *script) {
   for (unsigned m = 0; m < d->methods_count; m++) {
     if (panel[m].block < 0) continue;
-    fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block, m % 12 + 1);
+    fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block,
+            m % 12 + 1);
     *separator = ", \\\n    ";
-    if (panels > 1) fprintf(script, "notitle");
-    else rb_plot_with(script, "title ", d->methods[m].label, "");
+    if (panels > 1)
+      fprintf(script, "notitle");
+    else
+      rb_plot_with(script, "title ", d->methods[m].label, "");
     if (!panel[m].published) continue;
-    fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path, panel[m].block, m % 12 + 1);
-    if (panels > 1) fprintf(script, "notitle");
-    else rb_plot_with(script, "title ", d->methods[m].label, ".', published'");
+    fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path,
+            panel[m].block, m % 12 + 1);
+    if (panels > 1)
+      fprintf(script, "notitle");
+    else
+      rb_plot_with(script, "title ", d->methods[m].label, ".', published'");
   }
 }
 
@@ -132,10 +148,13 @@ static void asymptote(const rb_judged *j, const rb_plot *p, FILE *script) {
   json_t *c;
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
     if (plotted(p, j->descriptor->methods[m].label)) last = j->descriptor->methods[m].label;
-  json_array_foreach(json_object_get(j->record, "cases"), i, c)
-    if (last && strcmp(rb_json_text(c, "method", ""), last) == 0 && x_of(p, c) > x && rb_json_metric(c, p->y) == rb_json_metric(c, p->y))
-      x = x_of(p, c), y = rb_json_metric(c, p->y);
-  if (y == y) fprintf(script, ", \\\n    %.9g * (x / %.9g)**%u with lines dt 3 lc rgb '#888888' title 'slope %u'", y, x, *p->slope, *p->slope);
+  json_array_foreach(json_object_get(j->record, "cases"), i,
+                     c) if (last && strcmp(rb_json_text(c, "method", ""), last) == 0 && x_of(p, c) > x &&
+                            rb_json_metric(c, p->y) == rb_json_metric(c, p->y)) x = x_of(p, c),
+                                                                                y = rb_json_metric(c, p->y);
+  if (y == y)
+    fprintf(script, ", \\\n    %.9g * (x / %.9g)**%u with lines dt 3 lc rgb '#888888' title 'slope %u'", y, x,
+            *p->slope, *p->slope);
 }
 
 /* One range of y: whole decades, or from 0 (or below) to a little above the greatest. */
@@ -156,13 +175,21 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   curve *all = calloc((size_t)panels * d->methods_count + 1, sizeof *all);
   const int drawn = all ? write_panels(j, p, panels, panel, all, &e, data) : 0;
   if (!drawn) goto done;
-  if (panels > 1) fprintf(script, "set multiplot layout 1,%d margins screen 0.06,0.83,0.13,0.86 spacing screen 0.035 title TITLE font ',13'\n", panels);
-  else fprintf(script, "set title TITLE font ',13'\n");
+  if (panels > 1)
+    fprintf(
+        script,
+        "set multiplot layout 1,%d margins screen 0.06,0.83,0.13,0.86 spacing screen 0.035 title TITLE font ',13'\n",
+        panels);
+  else
+    fprintf(script, "set title TITLE font ',13'\n");
   rb_plot_with(script, "set xlabel ", p->x_label ? p->x_label : p->x, "\n");
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
-  fprintf(script, "set format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "", p->log_y ? "set logscale y 10\n" : "unset format y\n");
-  if (panels == 1) fprintf(script, "set key outside right font ',10'\n");
-  else fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
+  fprintf(script, "set format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "",
+          p->log_y ? "set logscale y 10\n" : "unset format y\n");
+  if (panels == 1)
+    fprintf(script, "set key outside right font ',10'\n");
+  else
+    fprintf(script, "set key at screen 0.995, screen 0.88 right top samplen 2 font ',9' noenhanced\n");
   if (panels > 1 || p->slope) common_range(p->log_y, e, script);
   for (int q = 0; q < panels; q++) {
     const char *separator = "plot";

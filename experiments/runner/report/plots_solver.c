@@ -22,9 +22,13 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
   const char *panel[32];
   int panels = rb_plot_panels(j, p, p->parts[0], panel), drawn = 0;
   const int many = panels > 4; /* one key for all, at the right */
-  fprintf(script, "set multiplot layout 1,%d%s title TITLE font ',13'\nset style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n", panels,
-          many ? " margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045" : "");
-  fprintf(script, "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset key %s font ',8' noenhanced\nset yrange [0:*]\n",
+  fprintf(script,
+          "set multiplot layout 1,%d%s title TITLE font ',13'\nset style data histograms\nset style histogram "
+          "rowstacked\nset style fill solid 0.9 noborder\n",
+          panels, many ? " margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045" : "");
+  fprintf(script,
+          "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset key %s font ',8' noenhanced\nset "
+          "yrange [0:*]\n",
           many ? "at screen 0.995,0.82 right top vertical" : "top right");
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : "time in s", "\n");
   for (int q = 0; q < panels; q++) {
@@ -32,7 +36,9 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     json_t *c;
     int rows = 0;
     json_array_foreach(cases, i, c) {
-      if (!is_valid(c) || !wanted(p, c) || (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0)) continue;
+      if (!is_valid(c) || !wanted(p, c) ||
+          (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0))
+        continue;
       fputc('"', data);
       for (const char *s = rb_json_text(c, "method", ""); *s; s++) fputc(*s == '"' || *s == '\n' ? '\'' : *s, data);
       fputc('"', data);
@@ -49,8 +55,10 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     if (many) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\n" : "");
     for (unsigned k = 0; k < p->parts_count; k++) {
       const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
-      if (k == 0) fprintf(script, "plot '%s' index %d using 2:xtic(1) title ", data_path, drawn);
-      else fprintf(script, ", \\\n     '' index %d using %u title ", drawn, k + 2);
+      if (k == 0)
+        fprintf(script, "plot '%s' index %d using 2:xtic(1) title ", data_path, drawn);
+      else
+        fprintf(script, ", \\\n     '' index %d using %u title ", drawn, k + 2);
       rb_plot_quoted(script, name);
       fprintf(script, " lc rgb COLOR%u", k + 1);
     }
@@ -87,7 +95,8 @@ static double printed_value(const rb_judged *j, const json_t *c, const char *col
 }
 
 /* One method's points of one marker into a block of the data; how many of ours and of printed ones. */
-static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method *m, const char *value, FILE *data, int *ours, int *theirs) {
+static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method *m, const char *value, FILE *data,
+                          int *ours, int *theirs) {
   size_t i;
   json_t *c;
   *ours = *theirs = 0;
@@ -104,15 +113,16 @@ static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method 
   if (*ours || *theirs) fprintf(data, "\n\n");
 }
 
-/* A point a case, x and y two of its metrics, one colour a method, one marker a value of the axis `panel`; printed values of the columns of
- * those names are open. */
+/* A point a case, x and y two of its metrics, one colour a method, one marker a value of the axis `panel`; printed
+ * values of the columns of those names are open. */
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const char *values[MARKERS], *and = "plot";
   const int markers = markers_of(j, p, values);
   int block = 0;
   rb_plot_with(script, "set title TITLE font ',13'\nset xlabel ", p->x_label ? p->x_label : p->x, "\n");
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
-  fprintf(script, "%s%sset key outside right font ',9' noenhanced\n", p->log_x ? "set logscale x 10\n" : "", p->log_y ? "set logscale y 10\n" : "");
+  fprintf(script, "%s%sset key outside right font ',9' noenhanced\n", p->log_x ? "set logscale x 10\n" : "",
+          p->log_y ? "set logscale y 10\n" : "");
   for (unsigned m = 0; m < j->descriptor->methods_count; m++) {
     int named = 0, named_printed = 0;
     for (int k = 0; k < markers; k++) {
@@ -120,12 +130,14 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
       int ours, theirs;
       scatter_block(j, p, &j->descriptor->methods[m], values[k], data, &ours, &theirs);
       if (ours) {
-        fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title ", and, data_path, block, filled[k], m % 12 + 1);
+        fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title ", and, data_path,
+                block, filled[k], m % 12 + 1);
         rb_plot_quoted(script, named++ ? "" : label);
         and = ", \\\n    ";
       }
       if (theirs) {
-        fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title ", and, data_path, block, open_ones[k], m < COLOURS ? "1.5" : "2.4", m % 12 + 1);
+        fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title ", and,
+                data_path, block, open_ones[k], m < COLOURS ? "1.5" : "2.4", m % 12 + 1);
         rb_plot_with(script, "", named_printed ? "" : label, named_printed ? "" : ".', published'");
         and = ", \\\n    ", named_printed = 1;
       }
@@ -157,11 +169,14 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     panels = NULL;
   }
   if (!panels) return 0;
-  fprintf(script, "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset tmargin 2.4\nset bmargin 0.3\n");
+  fprintf(script,
+          "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset "
+          "tmargin 2.4\nset bmargin 0.3\n");
   long skip = 0;
   json_array_foreach(panels, i, one) {
     const char *text = rb_json_text(one, "data", "");
-    int w = (int)json_integer_value(json_object_get(one, "width")), h = (int)json_integer_value(json_object_get(one, "height"));
+    int w = (int)json_integer_value(json_object_get(one, "width")),
+        h = (int)json_integer_value(json_object_get(one, "height"));
     int channels = (int)json_integer_value(json_object_get(one, "channels"));
     for (const char *s = text; s[0] && s[1]; s += 2) fputc(16 * digit(s[0]) + digit(s[1]), data);
     char title[128]; /* what it shows over which view it is */
@@ -169,7 +184,11 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     char *comma = strrchr(title, ',');
     if (comma && comma[1] == ' ') memmove(comma, comma + 1, strlen(comma)), *comma = '\n';
     rb_plot_with(script, "set title ", title, " font ',10' noenhanced\n");
-    fprintf(script, "set xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using %s with rgbimage\n", w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar", channels == 3 ? "1:2:3" : "1:1:1");
+    fprintf(script,
+            "set xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using "
+            "%s with rgbimage\n",
+            w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar",
+            channels == 3 ? "1:2:3" : "1:1:1");
     skip += (long)w * h * channels;
   }
   fprintf(script, "unset multiplot\n");

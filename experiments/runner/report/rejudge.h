@@ -6,9 +6,11 @@
 
 #include <jansson.h>
 
-/* Put the descriptor at `path` (columns, claims, notes, plots) and its published values into the record, with date and version in "judged".
- * RB_EINVAL, and the record as it was, when the descriptor would measure a case of the record in another way or not at all. */
+/* Put the descriptor at `path` (columns, claims, notes, plots) and its published values into the record, with date
+ * and version in "judged". RB_EINVAL, and the record as it was, when the descriptor would measure a case of the
+ * record in another way or not at all. */
 rb_status rb_rejudge(json_t *record, const char *origin, const char *path);
-/* The key in which two descriptors' methods of one label differ so that they compute different things ("basis"), or NULL. A label that one of them lacks: "method". */
+/* The key in which two descriptors' methods of one label differ so that they compute different things ("basis"), or
+ * NULL. A label that one of them lacks: "method". */
 const char *rb_method_difference(const rb_descriptor *a, const rb_descriptor *b, const char *label);
 #endif

@@ -41,7 +41,8 @@ static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
   if (dropped && out) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
 }
 
-/* Why cells are "not available", and columns that no case fills: a misspelt metric, or one that this machine cannot give. */
+/* Why cells are "not available", and columns that no case fills: a misspelt metric, or one that this machine cannot
+ * give. */
 static void absences(const rb_judged *j, FILE *out) {
   const json_t *cases = json_object_get(j->record, "cases"), *c;
   const char *why = NULL;
@@ -57,23 +58,31 @@ static void absences(const rb_judged *j, FILE *out) {
   for (unsigned k = 0; k < j->descriptor->columns_count && valid; k++) {
     const char *metric = j->descriptor->columns[k].metric;
     int filled = 0;
-    json_array_foreach((json_t *)cases, i, c) filled |= json_object_get(json_object_get(c, "metrics"), metric) != NULL;
-    if (!filled && !(why && strncmp(metric, "counter_", 8) == 0)) fprintf(out, "No case here has '%s' (column '%s').\n\n", metric, j->descriptor->columns[k].title);
+    json_array_foreach((json_t *)cases, i, c) filled |=
+        json_object_get(json_object_get(c, "metrics"), metric) != NULL;
+    if (!filled && !(why && strncmp(metric, "counter_", 8) == 0))
+      fprintf(out, "No case here has '%s' (column '%s').\n\n", metric, j->descriptor->columns[k].title);
   }
 }
 
 static void provenance(const rb_judged *j, FILE *out, rb_format format) {
-  const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"), *cpu = json_object_get(m, "cpu");
+  const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
+               *cpu = json_object_get(m, "cpu");
   const json_t *roofs = json_object_get(j->record, "roofs");
   if (format == RB_CSV) return;
-  fprintf(out, "%s; %s, %lld threads%s%s; preset %s, cache %s, %s; regbench %s at %s%s", rb_json_text(m, "name", "?"), rb_json_text(cpu, "model", "?"),
-          (long long)json_integer_value(json_object_get(cpu, "threads")), json_is_object(gpu) ? "; driver " : "",
-          json_is_object(gpu) ? rb_json_text(gpu, "driver", "?") : "", rb_json_text(j->record, "preset", "?"), j->descriptor->cache,
-          rb_json_text(j->record, "created", ""), rb_json_text(json_object_get(j->record, "regbench"), "version", "?"),
+  fprintf(out, "%s; %s, %lld threads%s%s; preset %s, cache %s, %s; regbench %s at %s%s", rb_json_text(m, "name", "?"),
+          rb_json_text(cpu, "model", "?"), (long long)json_integer_value(json_object_get(cpu, "threads")),
+          json_is_object(gpu) ? "; driver " : "", json_is_object(gpu) ? rb_json_text(gpu, "driver", "?") : "",
+          rb_json_text(j->record, "preset", "?"), j->descriptor->cache, rb_json_text(j->record, "created", ""),
+          rb_json_text(json_object_get(j->record, "regbench"), "version", "?"),
           rb_json_text(json_object_get(j->record, "regbench"), "commit", "?"),
-          json_is_true(json_object_get(json_object_get(j->record, "regbench"), "dirty")) ? " (with uncommitted changes)" : "");
+          json_is_true(json_object_get(json_object_get(j->record, "regbench"), "dirty"))
+              ? " (with uncommitted changes)"
+              : "");
   const json_t *judged = json_object_get(j->record, "judged");
-  if (judged) fprintf(out, "; judged anew %.10s at %s", rb_json_text(judged, "created", ""), rb_json_text(judged, "commit", "?"));
+  if (judged)
+    fprintf(out, "; judged anew %.10s at %s", rb_json_text(judged, "created", ""),
+            rb_json_text(judged, "commit", "?"));
   const char *name;
   json_t *value;
   json_object_foreach((json_t *)roofs, name, value) {
@@ -83,9 +92,14 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
-  const int cases = (int)json_array_size(json_object_get(j->record, "cases")), preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));
-  if (json_is_true(json_object_get(j->record, "complete")) && cases < preset) fprintf(out, "%d of the preset's %d cases: the others were not asked for.\n\n", cases, preset);
-  if (json_is_false(json_object_get(j->record, "complete"))) fprintf(out, "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked for.\n\n");
+  const int cases = (int)json_array_size(json_object_get(j->record, "cases")),
+            preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));
+  if (json_is_true(json_object_get(j->record, "complete")) && cases < preset)
+    fprintf(out, "%d of the preset's %d cases: the others were not asked for.\n\n", cases, preset);
+  if (json_is_false(json_object_get(j->record, "complete")))
+    fprintf(out,
+            "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked "
+            "for.\n\n");
 }
 
 /* Its lines, without control characters. */
@@ -113,10 +127,11 @@ static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, r
   if (format == RB_TEXT || format == RB_MARKDOWN) {
     cells_text = rb_verdicts_cells_text(&mine);
     RB_CHECK(cells_text, RB_ENOMEM, "host memory");
-    fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", cells_text, mine.holds, mine.fails, mine.not_judged,
-            mine.stale ? " Some cells are STALE: run again." : "");
+    fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", cells_text, mine.holds, mine.fails,
+            mine.not_judged, mine.stale ? " Some cells are STALE: run again." : "");
   }
-  s->differs[RB_CELL_PRINTED] += rb_verdicts_differ(&mine), s->fails += mine.fails, s->stale += mine.stale, s->invalid += mine.invalid;
+  s->differs[RB_CELL_PRINTED] += rb_verdicts_differ(&mine), s->fails += mine.fails, s->stale += mine.stale,
+      s->invalid += mine.invalid;
 done:
   free(cells_text);
   rb_table_free(&claims);
@@ -135,7 +150,8 @@ static int walk(const char *folder, char out[][4096], int most, int count, int d
     struct stat info;
     size_t n = strlen(e->d_name);
     if (e->d_name[0] == '.' || strcmp(e->d_name, "schema") == 0) continue;
-    if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &info) != 0) continue;
+    if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &info) != 0)
+      continue;
     if (S_ISDIR(info.st_mode) && depth < 5)
       count = walk(path, out, most, count, depth + 1);
     else if (n > 5 && strcmp(e->d_name + n - 5, ".json") == 0)
@@ -185,7 +201,8 @@ static rb_status rejudge(json_t *record, const char *path) {
   char name[300], found[MOST][4096], *text = NULL;
   int count;
   const json_t *e = json_object_get(record, "experiment");
-  if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return RB_OK; /* `--published` of a measured record writes those */
+  if (strcmp(rb_json_text(record, "preset", ""), "published") == 0)
+    return RB_OK; /* `--published` of a measured record writes those */
   snprintf(name, sizeof name, "%s/%s", rb_json_text(e, "paper", "?"), rb_json_text(e, "name", "?"));
   RB_TRY(rb_experiments_find(name, found, MOST, &count));
   RB_TRY(rb_rejudge(record, path, found[0]));
@@ -222,8 +239,10 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
   static const char *const extensions[] = {"txt", "md", "csv", "tex"};
   RB_TRY(rb_path(folder, sizeof folder, "%s", path));
   char *slash = strrchr(folder, '/');
-  if (slash) *slash = '\0';
-  else RB_TRY(rb_path(folder, sizeof folder, "."));
+  if (slash)
+    *slash = '\0';
+  else
+    RB_TRY(rb_path(folder, sizeof folder, "."));
   if (o->rejudge) RB_TRY(rb_folder_lock(folder, &lock)); /* a run that ends meanwhile must not be written over */
   RB_TRY(rb_record_load(path, &record));
   if (o->rejudge) RB_TRY(rejudge(record, path));
@@ -257,7 +276,10 @@ done:
 }
 
 /* A record that cannot be read is the caller's; a table or picture that cannot be made is this place's. */
-static int exit_code_of(rb_status st) { return st == RB_EIO || st == RB_EBUSY || st == RB_ENOMEM || st == RB_EUNSUPPORTED ? RB_EXIT_INCOMPLETE : RB_EXIT_USAGE; }
+static int exit_code_of(rb_status st) {
+  return st == RB_EIO || st == RB_EBUSY || st == RB_ENOMEM || st == RB_EUNSUPPORTED ? RB_EXIT_INCOMPLETE
+                                                                                    : RB_EXIT_USAGE;
+}
 
 int rb_report(const rb_report_options *o) {
   enum { MOST = 4096 };
@@ -287,8 +309,10 @@ int rb_report(const rb_report_options *o) {
     }
     fprintf(stderr, "regbench report: %s\n", rb_message());
     rb_clear();
-    if (exit_code_of(st) == RB_EXIT_USAGE) unreadable = 1;
-    else incomplete = 1;
+    if (exit_code_of(st) == RB_EXIT_USAGE)
+      unreadable = 1;
+    else
+      incomplete = 1;
   }
   free(paths);
   if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);

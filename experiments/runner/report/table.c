@@ -71,7 +71,8 @@ static void put_cell(const char *s, int width, int markdown, FILE *out) {
   fprintf(out, "%*s", padding, "");
 }
 
-static void aligned(const rb_table *t, const char *left, const char *between, const char *right, int markdown, FILE *out) {
+static void aligned(const rb_table *t, const char *left, const char *between, const char *right, int markdown,
+                    FILE *out) {
   int *width = calloc((size_t)t->columns, sizeof *width);
   if (!width) return;
   for (int r = 0; r < t->rows; r++)
@@ -114,10 +115,14 @@ static void csv_cell(const char *s, FILE *out) {
 static void latex_cell(const char *s, FILE *out) {
   for (; *s; s++) {
     if (strchr("%&_#${}", *s)) fputc('\\', out);
-    if (*s == '^') fputs("\\textasciicircum{}", out);
-    else if (*s == '~') fputs("\\textasciitilde{}", out);
-    else if (*s == '\\') fputs("\\textbackslash{}", out);
-    else fputc(*s, out);
+    if (*s == '^')
+      fputs("\\textasciicircum{}", out);
+    else if (*s == '~')
+      fputs("\\textasciitilde{}", out);
+    else if (*s == '\\')
+      fputs("\\textbackslash{}", out);
+    else
+      fputc(*s, out);
   }
 }
 
@@ -157,7 +162,9 @@ void rb_table_print(const rb_table *t, rb_format format, const char *heading, FI
           fputc(c + 1 < t->columns ? ',' : '\n', out);
         }
       return;
-    case RB_LATEX: latex(t, title, out); break;
+    case RB_LATEX:
+      latex(t, title, out);
+      break;
   }
   fputc('\n', out);
 }
@@ -176,7 +183,8 @@ void rb_human(double v, const char *unit, char *out, size_t size) {
   static const struct {
     const char *unit, *big[3];
     double scale[3];
-  } table[] = {{"s", {"s", "ms", "us"}, {1, 1e-3, 1e-6}}, {"B/s", {"TB/s", "GB/s", "MB/s"}, {1e12, 1e9, 1e6}},
+  } table[] = {{"s", {"s", "ms", "us"}, {1, 1e-3, 1e-6}},
+               {"B/s", {"TB/s", "GB/s", "MB/s"}, {1e12, 1e9, 1e6}},
                {"FLOP/s", {"TFLOP/s", "GFLOP/s", "MFLOP/s"}, {1e12, 1e9, 1e6}}};
   if (v != v) {
     snprintf(out, size, "%s", "");

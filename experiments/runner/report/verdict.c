@@ -23,8 +23,9 @@ static rb_status check_cells(const rb_descriptor *d, const rb_csv *csv, const ch
     const int column = d->columns[k].class == RB_INFO ? -1 : rb_csv_column(csv, d->columns[k].name);
     for (int r = 1; column >= 0 && r < csv->rows; r++) {
       const char *cell = rb_csv_at(csv, r, column);
-      RB_CHECK(!cell[0] || is_printed_number(cell), RB_EFORMAT, "%s:%d: '%s' in column '%s' is no number; leave the cell empty, or write a bound as >VALUE or <VALUE", file,
-               rb_csv_line(csv, r), cell, d->columns[k].name);
+      RB_CHECK(!cell[0] || is_printed_number(cell), RB_EFORMAT,
+               "%s:%d: '%s' in column '%s' is no number; leave the cell empty, or write a bound as >VALUE or <VALUE",
+               file, rb_csv_line(csv, r), cell, d->columns[k].name);
     }
   }
 done:
@@ -40,7 +41,8 @@ static rb_status stays_beside(const char *file, const char *descriptor) {
   char *real = realpath(file, NULL), *base = realpath(folder, NULL);
   const size_t length = base ? strlen(base) : 0;
   RB_CHECK(real && base, RB_ENOTFOUND, "cannot open %s: %s", file, strerror(errno));
-  RB_CHECK(strncmp(real, base, length) == 0 && (real[length] == '/' || strcmp(base, "/") == 0), RB_EFORMAT, "%s leads out of the descriptor's folder, to %s", file, real);
+  RB_CHECK(strncmp(real, base, length) == 0 && (real[length] == '/' || strcmp(base, "/") == 0), RB_EFORMAT,
+           "%s leads out of the descriptor's folder, to %s", file, real);
 done:
   free(real), free(base);
   return st;
@@ -59,8 +61,8 @@ rb_status rb_published_read(const rb_descriptor *d, const char *path, char **tex
   RB_TRY(rb_read_file(file, text, NULL));
   RB_TRY(rb_csv_parse(*text, file, &csv));
   for (unsigned k = 0; k < d->columns_count; k++)
-    RB_CHECK(d->columns[k].class == RB_INFO || rb_csv_column(&csv, d->columns[k].name) >= 0, RB_EFORMAT, "%s has no column '%s' of %s", file, d->columns[k].name,
-             path);
+    RB_CHECK(d->columns[k].class == RB_INFO || rb_csv_column(&csv, d->columns[k].name) >= 0, RB_EFORMAT,
+             "%s has no column '%s' of %s", file, d->columns[k].name, path);
   RB_TRY(check_cells(d, &csv, file));
   as_record = json_string(*text);
   RB_CHECK(as_record, RB_EFORMAT, "%s is not UTF-8 text: a record could not hold it", file);
@@ -139,8 +141,10 @@ double rb_printed_unit(const char *s) {
   int decimals = 0, after_point = 0;
   const char *e = strpbrk(s, "eE");
   for (; *s && s != e; s++) {
-    if (*s == '.') after_point = 1;
-    else if (after_point && *s >= '0' && *s <= '9') decimals++;
+    if (*s == '.')
+      after_point = 1;
+    else if (after_point && *s >= '0' && *s <= '9')
+      decimals++;
   }
   return pow(10, (e ? atoi(e + 1) : 0) - decimals);
 }
@@ -149,8 +153,12 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   const char *machine = "", *printed = rb_published_value(j, c, column->name, &machine);
   double mine = rb_json_metric(c, column->metric);
   if (!printed || column->class == RB_INFO) return RB_NO_VERDICT;
-  if (strcmp(rb_json_text(j->record, "preset", ""), "published") == 0) return RB_NO_VERDICT; /* the printed values themselves */
-  if (mine != mine) return column->class == RB_NUMERIC && json_object_get(json_object_get(c, "metrics"), column->metric) ? RB_DIFFERS : RB_NO_VERDICT; /* NaN is a result */
+  if (strcmp(rb_json_text(j->record, "preset", ""), "published") == 0)
+    return RB_NO_VERDICT; /* the printed values themselves */
+  if (mine != mine)
+    return column->class == RB_NUMERIC && json_object_get(json_object_get(c, "metrics"), column->metric)
+               ? RB_DIFFERS
+               : RB_NO_VERDICT; /* NaN is a result */
   const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
   if (column->class == RB_HARDWARE) return strcmp(own, machine) == 0 ? RB_SAME_MACHINE : RB_NOT_COMPARABLE;
   char bound;
@@ -202,7 +210,8 @@ static json_t *printed_case(const rb_judged *j, int row, const rb_method *method
     if (wanted) value = wanted, kept = found > 0;
     if (!value) continue;
     json_object_set_new(axes, d->axes[a].name, json_string(value));
-    if (used < (int)sizeof id) used += snprintf(id + used, sizeof id - (size_t)used, " %s=%s", d->axes[a].name, value);
+    if (used < (int)sizeof id)
+      used += snprintf(id + used, sizeof id - (size_t)used, " %s=%s", d->axes[a].name, value);
   }
   for (unsigned k = 0; k < d->columns_count; k++) {
     const int column = d->columns[k].class == RB_INFO ? -1 : rb_csv_column(&j->published, d->columns[k].name);
@@ -222,9 +231,11 @@ json_t *rb_judged_printed(const rb_judged *j, const char *label) {
   size_t i;
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
     if (strcmp(j->descriptor->methods[m].label, label) == 0) method = &j->descriptor->methods[m];
-  json_array_foreach(json_object_get(j->record, "cases"), i, c) if (strcmp(rb_json_text(c, "method", ""), label) == 0) method = NULL;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) if (strcmp(rb_json_text(c, "method", ""), label) == 0)
+      method = NULL;
   for (int r = 1; method && k >= 0 && r < j->published.rows; r++)
-    if (strcmp(rb_csv_at(&j->published, r, k), label) == 0 && (c = printed_case(j, r, method))) json_array_append_new(out, c);
+    if (strcmp(rb_csv_at(&j->published, r, k), label) == 0 && (c = printed_case(j, r, method)))
+      json_array_append_new(out, c);
   return out;
 }
 
@@ -249,7 +260,8 @@ static double valid_metric(const json_t *c, const char *metric) {
   return strcmp(rb_json_text(c, "status", ""), "valid") == 0 ? rb_json_metric(c, metric) : NAN;
 }
 
-/* What is printed for a metric of the case, by the column that shows it; NULL: nothing. *elsewhere: it is a time or rate of another machine. */
+/* What is printed for a metric of the case, by the column that shows it; NULL: nothing. *elsewhere: it is a time or
+ * rate of another machine. */
 static const char *printed_metric(const rb_judged *j, const json_t *c, const char *metric, const char **elsewhere) {
   const char *machine = "", *own = rb_json_text(json_object_get(j->record, "machine"), "name", ""), *printed = NULL;
   *elsewhere = NULL;
@@ -286,8 +298,10 @@ static void against_printed(const rb_judged *j, const rb_claim *claim, const jso
   out->holds = relation_holds(claim, out->left, out->right);
   if (elsewhere) snprintf(out->why, sizeof out->why, "%.60s: what is printed is of %.100s", claim->left, elsewhere);
   if (!bound || !out->judged) return;
-  /* beyond a bound lies any value, not the bound itself: ">2200" makes 2200 <= right true, 2200 >= right false, and decides nothing about 2300 */
-  const int decided = bound == '>' ? out->left <= claim->factor * out->right : out->left >= claim->factor * out->right;
+  /* beyond a bound lies any value, not the bound itself: ">2200" makes 2200 <= right true, 2200 >= right false, and
+   * decides nothing about 2300 */
+  const int decided =
+      bound == '>' ? out->left <= claim->factor * out->right : out->left >= claim->factor * out->right;
   out->judged = decided;
   out->holds = (bound == '>') == (strcmp(claim->relation, "<=") == 0);
   if (!decided) snprintf(out->why, sizeof out->why, "%.60s: printed is only the bound %.40s", claim->left, printed);
@@ -302,8 +316,10 @@ static int is_label(const rb_judged *j, const char *text) {
 /* Why `c`, which a claim needs, cannot speak. */
 static void lacks(const json_t *c, const rb_claim *claim, char *why, size_t size) {
   const char *reason = rb_json_text(c, "reason", ""), *method = rb_json_text(c, "method", claim->right);
-  if (strcmp(rb_json_text(c, "status", ""), "valid") == 0) snprintf(why, size, "%.60s: its cases have no '%.60s'", method, claim->metric);
-  else snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");
+  if (strcmp(rb_json_text(c, "status", ""), "valid") == 0)
+    snprintf(why, size, "%.60s: its cases have no '%.60s'", method, claim->metric);
+  else
+    snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");
 }
 
 static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
@@ -312,7 +328,9 @@ static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c,
   if (strcmp(claim->right, "published") == 0) {
     against_printed(j, claim, c, out);
   } else {
-    if (*end || is_label(j, claim->right)) out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")), out->right = valid_metric(out->other, claim->metric);
+    if (*end || is_label(j, claim->right))
+      out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")),
+      out->right = valid_metric(out->other, claim->metric);
     out->judged = out->left == out->left && out->right == out->right;
     out->holds = relation_holds(claim, out->left, out->right);
   }
@@ -345,27 +363,36 @@ static void add_case(const rb_judged *j, const rb_claim *claim, const json_t *c,
   t->judged++;
   t->failed += !at.holds;
   t->stale += rb_case_stale(c) || (at.other && rb_case_stale(at.other));
-  if (!t->worst_case || (strcmp(claim->relation, "<=") == 0 ? ratio > t->worst : ratio < t->worst)) t->worst_case = c, t->worst = ratio;
+  if (!t->worst_case || (strcmp(claim->relation, "<=") == 0 ? ratio > t->worst : ratio < t->worst))
+    t->worst_case = c, t->worst = ratio;
 }
 
 static void tell(const rb_claim *claim, const tally *t, char *reason, size_t size) {
   const char *worst = rb_json_text(t->worst_case, "id", "");
   char failed[48] = "", stale[48] = "", invalid[32] = "";
   if (t->judged > 1) snprintf(failed, sizeof failed, "%zu of %zu cases, worst ", t->failed, t->judged);
-  if (t->stale) snprintf(stale, sizeof stale, "; %zu of %zu STALE", t->stale, t->judged); /* the code is not the one that was measured */
+  if (t->stale)
+    snprintf(stale, sizeof stale, "; %zu of %zu STALE", t->stale,
+             t->judged); /* the code is not the one that was measured */
   if (t->invalid) snprintf(invalid, sizeof invalid, "; %zu invalid", t->invalid);
-  if (t->failed) snprintf(reason, size, "%s%.120s: ratio %.3g, wanted %s %.3g%s%s", failed, worst, t->worst, claim->relation, claim->factor, stale, invalid);
-  else if (t->judged && !t->invalid) snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g%s", t->judged, t->in_scope, t->worst, stale);
-  else if (t->in_scope) snprintf(reason, size, "%s", t->why);
-  else snprintf(reason, size, "no case of '%s' in scope", claim->left);
+  if (t->failed)
+    snprintf(reason, size, "%s%.120s: ratio %.3g, wanted %s %.3g%s%s", failed, worst, t->worst, claim->relation,
+             claim->factor, stale, invalid);
+  else if (t->judged && !t->invalid)
+    snprintf(reason, size, "%zu of %zu cases, worst ratio %.3g%s", t->judged, t->in_scope, t->worst, stale);
+  else if (t->in_scope)
+    snprintf(reason, size, "%s", t->why);
+  else
+    snprintf(reason, size, "no case of '%s' in scope", claim->left);
 }
 
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size) {
   tally t = {0};
   size_t i;
   json_t *c;
-  json_array_foreach(json_object_get(j->record, "cases"), i, c)
-    if (strcmp(rb_json_text(c, "method", ""), claim->left) == 0 && in_scope(claim, c)) add_case(j, claim, c, &t);
+  json_array_foreach(json_object_get(j->record, "cases"), i,
+                     c) if (strcmp(rb_json_text(c, "method", ""), claim->left) == 0 && in_scope(claim, c))
+      add_case(j, claim, c, &t);
   tell(claim, &t, reason, size);
   if (t.failed) return RB_FAILS;
   return t.judged && !t.invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */

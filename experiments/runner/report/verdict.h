@@ -10,7 +10,8 @@
 typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE, RB_SAME_MACHINE } rb_cell_verdict;
 typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
 
-/* The text of the published CSV beside the descriptor at `path`, checked against its columns; NULL when it names none. malloc'ed. */
+/* The text of the published CSV beside the descriptor at `path`, checked against its columns; NULL when it names
+ * none. malloc'ed. */
 rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text);
 
 /* A record opened for judging: its descriptor and published values parsed back from it. */
@@ -27,18 +28,20 @@ void rb_judged_close(rb_judged *j);
 const char *rb_published_value(const rb_judged *j, const json_t *c, const char *column, const char **machine);
 /* The record's case of a method at a place of the axes, or NULL. Borrowed. */
 const json_t *rb_judged_case(const rb_judged *j, const char *method, const json_t *axes);
-/* A method that the record has no case of: the published rows of it at values of the axes that the record's cases have, each as a
- * case with id, method, axes and kind, for rb_published_value. Empty for a method that was run. New reference. */
+/* A method that the record has no case of: the published rows of it at values of the axes that the record's cases
+ * have, each as a case with id, method, axes and kind, for rb_published_value. Empty for a method that was run. New
+ * reference. */
 json_t *rb_judged_printed(const rb_judged *j, const char *method);
 /* A printed value; *bound is '>' or '<' where only a bound is printed (">2200"), else 0. */
 double rb_printed_number(const char *printed, char *bound);
 /* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
 double rb_printed_unit(const char *printed);
-/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS. Hardware columns are not judged: NOT COMPARABLE beside another
- * machine's, SAME MACHINE beside this one's own (another program's, say). */
+/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS. Hardware columns are not
+ * judged: NOT COMPARABLE beside another machine's, SAME MACHINE beside this one's own (another program's, say). */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
-/* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case in scope was invalid. Against printed times and rates only
- * this machine's are judged. reason: the worst case, why it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
+/* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case
+ * in scope was invalid. Against printed times and rates only this machine's are judged. reason: the worst case, why
+ * it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
 
 const char *rb_cell_verdict_name(rb_cell_verdict v);

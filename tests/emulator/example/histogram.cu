@@ -1,5 +1,6 @@
-/* A stranger's kernel, as an example: counts of values in bins, per block in shared memory, then added up. Compiles with nvcc, too.
- *   cmake -S tests/emulator -B build-emulator && cmake --build build-emulator && build-emulator/histogram */
+/* A stranger's kernel, as an example: counts of values in bins, per block in shared memory, then added up. Compiles
+ * with nvcc, too. cmake -S tests/emulator -B build-emulator && cmake --build build-emulator &&
+ * build-emulator/histogram */
 #include "../cuda_launch.h"
 
 #include <cstdio>
@@ -11,7 +12,8 @@ static __global__ void histogram(const unsigned char *values, int n, unsigned *b
   __shared__ unsigned mine[BINS];
   for (int b = threadIdx.x; b < BINS; b += blockDim.x) mine[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&mine[values[i] % BINS], 1u);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&mine[values[i] % BINS], 1u);
   __syncthreads();
   for (int b = threadIdx.x; b < BINS; b += blockDim.x) atomicAdd(&bins[b], mine[b]);
 }
@@ -20,7 +22,8 @@ int main(void) {
   const int n = 10000;
   std::vector<unsigned char> values(n);
   std::vector<unsigned> expected(BINS, 0), got(BINS);
-  for (int i = 0; i < n; i++) values[(size_t)i] = (unsigned char)(i * 7919 >> 3), expected[values[(size_t)i] % BINS]++;
+  for (int i = 0; i < n; i++)
+    values[(size_t)i] = (unsigned char)(i * 7919 >> 3), expected[values[(size_t)i] % BINS]++;
   unsigned char *v;
   unsigned *bins;
   if (cudaMalloc(&v, n) != cudaSuccess || cudaMalloc(&bins, BINS * sizeof(unsigned)) != cudaSuccess) return 1;

@@ -12,7 +12,8 @@ static size_t setting(const char *name, size_t otherwise) {
 }
 
 const device &this_device() {
-#define DEVICE(name, arch, processors, optin, processor, l2, memory) {name, arch, processors, optin, processor, l2, memory},
+#define DEVICE(name, arch, processors, optin, processor, l2, memory) \
+  {name, arch, processors, optin, processor, l2, memory},
   static const device known[] = {
 #include "devices.def"
   };
@@ -29,8 +30,10 @@ const device &this_device() {
 
 cudaError_t occupancy(int *blocks, const void *kernel, int threads, size_t shared) {
   const device &d = this_device();
-  const size_t warps = ((size_t)threads + 31) / 32, bytes = shared + static_shared_of(kernel) + (d.arch >= 800 ? 1024 : 0);
-  const size_t by_threads = (d.arch == 750 ? 1024 : 2048) / (warps * 32), by_shared = d.shared_processor / (bytes ? bytes : 1);
+  const size_t warps = ((size_t)threads + 31) / 32,
+               bytes = shared + static_shared_of(kernel) + (d.arch >= 800 ? 1024 : 0);
+  const size_t by_threads = (d.arch == 750 ? 1024 : 2048) / (warps * 32),
+               by_shared = d.shared_processor / (bytes ? bytes : 1);
   if (threads < 1 || threads > MOST_THREADS) return last_error = cudaErrorInvalidValue;
   *blocks = (int)std::min<size_t>({by_threads, by_shared, 32});
   return cudaSuccess;
@@ -60,8 +63,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number) {
   *p = cudaDeviceProp();
   snprintf(p->name, sizeof p->name, "emulated %s", d.name);
   cudaMemGetInfo(&available, &p->totalGlobalMem);
-  p->sharedMemPerBlock = SHARED_WITHOUT_ASKING, p->sharedMemPerBlockOptin = d.shared_optin, p->sharedMemPerMultiprocessor = d.shared_processor;
-  p->warpSize = 32, p->maxThreadsPerBlock = MOST_THREADS, p->maxThreadsPerMultiProcessor = d.arch == 750 ? 1024 : 2048, p->multiProcessorCount = d.processors;
+  p->sharedMemPerBlock = SHARED_WITHOUT_ASKING, p->sharedMemPerBlockOptin = d.shared_optin,
+  p->sharedMemPerMultiprocessor = d.shared_processor;
+  p->warpSize = 32, p->maxThreadsPerBlock = MOST_THREADS,
+  p->maxThreadsPerMultiProcessor = d.arch == 750 ? 1024 : 2048, p->multiProcessorCount = d.processors;
   p->l2CacheSize = (int)d.l2, p->major = d.arch / 100, p->minor = d.arch / 10 % 10, p->cooperativeLaunch = 1;
   return cudaSuccess;
 }
@@ -70,18 +75,41 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int number) 
   const cudaError_t e = cudaGetDeviceProperties(&p, number);
   if (e != cudaSuccess) return e;
   switch (what) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)p.sharedMemPerBlock; break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-    case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)p.sharedMemPerMultiprocessor; break;
-    case cudaDevAttrCooperativeLaunch: *value = 1; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
-    default: return last_error = cudaErrorInvalidValue;
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = p.maxThreadsPerBlock;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = (int)p.sharedMemPerBlock;
+      break;
+    case cudaDevAttrWarpSize:
+      *value = 32;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = p.multiProcessorCount;
+      break;
+    case cudaDevAttrL2CacheSize:
+      *value = p.l2CacheSize;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = p.maxThreadsPerMultiProcessor;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = p.major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = p.minor;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = (int)p.sharedMemPerMultiprocessor;
+      break;
+    case cudaDevAttrCooperativeLaunch:
+      *value = 1;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = (int)p.sharedMemPerBlockOptin;
+      break;
+    default:
+      return last_error = cudaErrorInvalidValue;
   }
   return cudaSuccess;
 }

@@ -1,8 +1,10 @@
-/* A launch: its blocks one after the other (all at once where they are to wait for each other), the threads of a block as fibers.
+/* A launch: its blocks one after the other (all at once where they are to wait for each other), the threads of a
+ * block as fibers.
  *
- * A thread that never waits runs on the stack of the one before it: kernels without barriers cost a call a thread. One that waits keeps its stack, and another stack is
- * taken for whoever runs next. Who that is is drawn: the order of blocks, of warps, of lanes in a warp, and for each block one of three policies: start all
- * threads first, go on with whoever can first, or any. With seed 0 everything runs in order. */
+ * A thread that never waits runs on the stack of the one before it: kernels without barriers cost a call a thread.
+ * One that waits keeps its stack, and another stack is taken for whoever runs next. Who that is is drawn: the order
+ * of blocks, of warps, of lanes in a warp, and for each block one of three policies: start all threads first, go on
+ * with whoever can first, or any. With seed 0 everything runs in order. */
 #include "internal.h"
 
 #include <cstdarg>
@@ -43,7 +45,8 @@ bool in_kernel() { return launch_now && fiber_now(); }
 
 static std::string thread_text(const block_state *b, const thread_state *t) {
   char text[160];
-  snprintf(text, sizeof text, "block (%u,%u,%u), thread (%u,%u,%u)", b->index.x, b->index.y, b->index.z, t->index.x, t->index.y, t->index.z);
+  snprintf(text, sizeof text, "block (%u,%u,%u), thread (%u,%u,%u)", b->index.x, b->index.y, b->index.z, t->index.x,
+           t->index.y, t->index.z);
   return text;
 }
 static std::string place_text(place at) {
@@ -57,7 +60,8 @@ void fault(place at, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  tell("%s: kernel %s, %s: %s; EMULATOR_SEED=%llu repeats it", place_text(at).c_str(), launch_now->name, thread_text(block_now, thread_now).c_str(), text, (unsigned long long)seed());
+  tell("%s: kernel %s, %s: %s; EMULATOR_SEED=%llu repeats it", place_text(at).c_str(), launch_now->name,
+       thread_text(block_now, thread_now).c_str(), text, (unsigned long long)seed());
   failed = true;
   sticky = cudaErrorLaunchFailure;
   fiber_switch(nullptr, true); /* the other threads' stacks are left as they are */
@@ -91,13 +95,19 @@ static void tell_deadlock() {
   for (block_state *b : here->blocks)
     for (thread_state &t : b->threads)
       if (t.now == state::waiting) {
-        const std::string what = (t.at_barrier ? "a barrier at " : t.slot.what == lanes::sync ? "__syncwarp at " : "a warp function at ") + place_text(t.at);
+        const std::string what = (t.at_barrier                 ? "a barrier at "
+                                  : t.slot.what == lanes::sync ? "__syncwarp at "
+                                                               : "a warp function at ") +
+                                 place_text(t.at);
         auto &w = waiting[what];
         if (w.first++ == 0) w.second = thread_text(b, &t);
       }
   std::string text;
-  for (const auto &w : waiting) text += (text.empty() ? "" : "; ") + std::to_string(w.second.first) + " threads wait at " + w.first + " (first: " + w.second.second + ")";
-  tell("deadlock in kernel %s: %s; EMULATOR_SEED=%llu repeats it", launch_now->name, text.c_str(), (unsigned long long)seed());
+  for (const auto &w : waiting)
+    text += (text.empty() ? "" : "; ") + std::to_string(w.second.first) + " threads wait at " + w.first +
+            " (first: " + w.second.second + ")";
+  tell("deadlock in kernel %s: %s; EMULATOR_SEED=%llu repeats it", launch_now->name, text.c_str(),
+       (unsigned long long)seed());
   failed = true;
   sticky = cudaErrorLaunchFailure;
 }
@@ -118,14 +128,16 @@ static void unlist(block_state *b) {
   b->listed = -1;
 }
 
-/* The thread that runs next; null where none can. *begins: it has not begun. Of blocks that run at the same time the present one often goes on, which is what caches like. */
+/* The thread that runs next; null where none can. *begins: it has not begun. Of blocks that run at the same time the
+ * present one often goes on, which is what caches like. */
 static thread_state *choose(bool *begins, block_state **of) {
   if (here->with_ready.empty() && here->fresh.empty() && !here->polling.empty()) {
     for (const auto &p : here->polling) make_ready(p.block, &p.block->threads[(size_t)p.thread]);
     here->polling.clear();
   }
   if (here->with_ready.empty() && here->fresh.empty()) return nullptr;
-  const bool go_on = !here->with_ready.empty() && (here->fresh.empty() || here->how == policy::go_on_first || (here->how == policy::any && draw(2)));
+  const bool go_on = !here->with_ready.empty() && (here->fresh.empty() || here->how == policy::go_on_first ||
+                                                   (here->how == policy::any && draw(2)));
   *begins = !go_on;
   if (!go_on) {
     const auto p = here->fresh.back();
@@ -133,7 +145,9 @@ static thread_state *choose(bool *begins, block_state **of) {
     *of = p.block;
     return &p.block->threads[(size_t)p.thread];
   }
-  block_state *b = block_now && block_now->listed >= 0 && draw(64) != 63 ? block_now : here->with_ready[draw((uint32_t)here->with_ready.size())];
+  block_state *b = block_now && block_now->listed >= 0 && draw(64) != 63
+                       ? block_now
+                       : here->with_ready[draw((uint32_t)here->with_ready.size())];
   const size_t k = draw((uint32_t)b->ready.size());
   thread_state *t = &b->threads[(size_t)b->ready[k]];
   b->ready[k] = b->ready.back();
@@ -145,7 +159,8 @@ static thread_state *choose(bool *begins, block_state **of) {
 
 static void fiber_main();
 
-/* The thread that runs has to wait, or lets others go first: somebody else's turn. Comes back when it is this one's again. */
+/* The thread that runs has to wait, or lets others go first: somebody else's turn. Comes back when it is this one's
+ * again. */
 static void give_way() {
   bool begins;
   block_state *b;
@@ -252,9 +267,13 @@ int barrier(join what, int predicate, place at) {
   thread_state *t = thread_now;
   if (b->arrived == 0) b->first_at_barrier = t, b->tally = what == join::all_of;
   const thread_state *other = b->first_at_barrier;
-  if (other != t && (other->at.line != at.line || (other->at.file != at.file && std::strcmp(other->at.file, at.file) != 0)))
-    fault(at, "threads of a block wait at different barriers: here, and %s at %s", thread_text(b, other).c_str(), place_text(other->at).c_str());
-  b->tally = what == join::any_of ? b->tally | (predicate != 0) : what == join::all_of ? b->tally & (predicate != 0) : b->tally + (predicate != 0);
+  if (other != t &&
+      (other->at.line != at.line || (other->at.file != at.file && std::strcmp(other->at.file, at.file) != 0)))
+    fault(at, "threads of a block wait at different barriers: here, and %s at %s", thread_text(b, other).c_str(),
+          place_text(other->at).c_str());
+  b->tally = what == join::any_of   ? b->tally | (predicate != 0)
+             : what == join::all_of ? b->tally & (predicate != 0)
+                                    : b->tally + (predicate != 0);
   b->arrived++;
   t->at_barrier = true, t->at = at;
   t->now = state::waiting;
@@ -273,8 +292,10 @@ static thread_state *lane_of(block_state *b, int warp, int lane) {
 /* The lane that a shuffle reads, or the own one where the guide says so. */
 static int source_lane(const lane_slot &s, int lane) {
   const int first = lane & ~(s.width - 1), last = first + s.width - 1;
-  const int from = s.what == lanes::shuffle_index ? first + (s.parameter & (s.width - 1)) : s.what == lanes::shuffle_up ? lane - s.parameter
-                   : s.what == lanes::shuffle_down ? lane + s.parameter : lane ^ s.parameter;
+  const int from = s.what == lanes::shuffle_index  ? first + (s.parameter & (s.width - 1))
+                   : s.what == lanes::shuffle_up   ? lane - s.parameter
+                   : s.what == lanes::shuffle_down ? lane + s.parameter
+                                                   : lane ^ s.parameter;
   if (s.what == lanes::shuffle_up) return from < first ? lane : from;
   return from > last ? lane : from;
 }
@@ -288,23 +309,43 @@ static uint64_t combined(const lane_slot &s, thread_state *const lane[32]) {
     const uint64_t v = lane[l]->slot.bits;
     const bool less = s.is_signed ? (int64_t)v < (int64_t)result : v < result;
     switch (s.what) {
-      case lanes::ballot: result |= (uint64_t)(v != 0) << l; break;
-      case lanes::any_of: result |= v != 0; break;
-      case lanes::all_of: result = first ? v != 0 : result & (v != 0); break;
-      case lanes::add: result += v; break;
-      case lanes::least: result = first || less ? v : result; break;
-      case lanes::most: result = first || (!less && v != result) ? v : result; break;
-      case lanes::and_bits: result = first ? v : result & v; break;
-      case lanes::or_bits: result |= v; break;
-      case lanes::xor_bits: result ^= v; break;
-      default: break;
+      case lanes::ballot:
+        result |= (uint64_t)(v != 0) << l;
+        break;
+      case lanes::any_of:
+        result |= v != 0;
+        break;
+      case lanes::all_of:
+        result = first ? v != 0 : result & (v != 0);
+        break;
+      case lanes::add:
+        result += v;
+        break;
+      case lanes::least:
+        result = first || less ? v : result;
+        break;
+      case lanes::most:
+        result = first || (!less && v != result) ? v : result;
+        break;
+      case lanes::and_bits:
+        result = first ? v : result & v;
+        break;
+      case lanes::or_bits:
+        result |= v;
+        break;
+      case lanes::xor_bits:
+        result ^= v;
+        break;
+      default:
+        break;
     }
     first = false;
   }
   return result;
 }
 
-/* Groups of lanes of a warp that all wait for each other go on. A lane that has ended, or that the mask does not name, gives all ones: a NaN, or -1. */
+/* Groups of lanes of a warp that all wait for each other go on. A lane that has ended, or that the mask does not
+ * name, gives all ones: a NaN, or -1. */
 static void complete_lanes(block_state *b, int warp) {
   thread_state *lane[32];
   for (int l = 0; l < 32; l++) lane[l] = lane_of(b, warp, l);
@@ -313,7 +354,8 @@ static void complete_lanes(block_state *b, int warp) {
     const lane_slot s = lane[l]->slot;
     bool all = true;
     for (int m = 0; m < 32; m++)
-      if ((s.mask >> m & 1) && lane[m]) all &= lane[m]->slot.waiting && lane[m]->slot.mask == s.mask && lane[m]->slot.what == s.what;
+      if ((s.mask >> m & 1) && lane[m])
+        all &= lane[m]->slot.waiting && lane[m]->slot.mask == s.mask && lane[m]->slot.what == s.what;
     if (!all) continue;
     uint64_t result[32];
     const bool shuffles = s.what >= lanes::shuffle_index && s.what <= lanes::shuffle_xor;
@@ -345,7 +387,10 @@ uint64_t meet(lanes what, unsigned mask, uint64_t bits, int parameter, int width
     const int m = __builtin_ctz(waiting & mask);
     const thread_state *other = lane_of(b, warp, m);
     if (other->slot.what != what || other->slot.mask != mask || other->at.line != at.line)
-      fault(at, "lanes of a warp wait at different warp functions: lane %d here with mask %08x, lane %d at %s with mask %08x", lane, mask, m, place_text(other->at).c_str(), other->slot.mask);
+      fault(at,
+            "lanes of a warp wait at different warp functions: lane %d here with mask %08x, lane %d at %s with mask "
+            "%08x",
+            lane, mask, m, place_text(other->at).c_str(), other->slot.mask);
   }
   waiting |= 1u << lane;
   t->slot = {true, what, mask, bits, parameter, width, is_signed, at};
@@ -356,18 +401,22 @@ uint64_t meet(lanes what, unsigned mask, uint64_t bits, int parameter, int width
   return t->slot.bits;
 }
 
-/* ---- shared memory and asynchronous copies ----------------------------------------------------------------------- */
+/* ---- shared memory and asynchronous copies -----------------------------------------------------------------------
+ */
 
 void *dynamic_shared(size_t align) {
-  if (launch_now->shared > 0 && (uintptr_t)block_now->dynamic % align != 0) fault({"dynamic shared memory", 0}, "an alignment of %zu bytes is not given", align);
+  if (launch_now->shared > 0 && (uintptr_t)block_now->dynamic % align != 0)
+    fault({"dynamic shared memory", 0}, "an alignment of %zu bytes is not given", align);
   return block_now->dynamic;
 }
 
 void copy_async(void *to, const void *from, size_t bytes, size_t from_bytes, place at) {
   if (bytes != 4 && bytes != 8 && bytes != 16) fault(at, "an asynchronous copy of %zu bytes; 4, 8 or 16", bytes);
-  if ((uintptr_t)to % bytes != 0 || (from_bytes && (uintptr_t)from % bytes != 0)) fault(at, "an asynchronous copy of %zu bytes off its alignment (%p from %p)", bytes, to, from);
+  if ((uintptr_t)to % bytes != 0 || (from_bytes && (uintptr_t)from % bytes != 0))
+    fault(at, "an asynchronous copy of %zu bytes off its alignment (%p from %p)", bytes, to, from);
   if (from_bytes > bytes) fault(at, "an asynchronous copy that fills more than it has");
-  thread_now->copies.push_back({static_cast<char *>(to), static_cast<const char *>(from), bytes, from_bytes, __builtin_return_address(0)});
+  thread_now->copies.push_back(
+      {static_cast<char *>(to), static_cast<const char *>(from), bytes, from_bytes, __builtin_return_address(0)});
   std::memset(to, 0xff, bytes); /* whoever reads it before it is waited for sees NaN */
 }
 void copies_commit() {
@@ -385,7 +434,8 @@ void copies_wait(size_t later) {
   }
 }
 
-/* ---- a launch ------------------------------------------------------------------------------------------------------- */
+/* ---- a launch
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void prepare(block_state &b, const launch_request &r, uint64_t number) {
   const uint64_t gx = r.grid.x, gy = r.grid.y;
@@ -398,7 +448,8 @@ static void prepare(block_state &b, const launch_request &r, uint64_t number) {
   }
   for (size_t i = 0; i < count; i++) {
     thread_state &t = b.threads[i];
-    t.index = {(unsigned)(i % r.block.x), (unsigned)(i / r.block.x % r.block.y), (unsigned)(i / ((size_t)r.block.x * r.block.y))};
+    t.index = {(unsigned)(i % r.block.x), (unsigned)(i / r.block.x % r.block.y),
+               (unsigned)(i / ((size_t)r.block.x * r.block.y))};
     t.linear = (int)i;
     t.now = state::fresh, t.on = nullptr, t.at_barrier = false, t.slot.waiting = false, t.warp_stamp = 0;
     t.copies.clear(), t.groups.clear();
@@ -454,7 +505,8 @@ static void run_resident(std::vector<block_state *> blocks) {
   here = nullptr;
 }
 
-/* The blocks of a launch in the order in which they run. Of a very large grid EMULATOR_BLOCKS many: the first, the last, and drawn ones. */
+/* The blocks of a launch in the order in which they run. Of a very large grid EMULATOR_BLOCKS many: the first, the
+ * last, and drawn ones. */
 static std::vector<uint64_t> order_of_blocks(uint64_t count) {
   const char *text = std::getenv("EMULATOR_BLOCKS");
   const uint64_t most = text ? std::strtoull(text, nullptr, 10) : 0;
@@ -501,7 +553,8 @@ void execute(const launch_request &r) {
   }
   fibers_checked();
   watch_launch_ends();
-  all_executed.launches++, all_executed.blocks += count, all_executed.threads += count * r.block.x * r.block.y * r.block.z;
+  all_executed.launches++, all_executed.blocks += count,
+      all_executed.threads += count * r.block.x * r.block.y * r.block.z;
   launch_now = nullptr, block_now = nullptr, thread_now = nullptr;
 }
 
@@ -511,30 +564,41 @@ static std::map<const void *, size_t> asked; /* dynamic shared memory beyond wha
 
 cudaError_t set_dynamic_shared(const void *kernel, int bytes) {
   if (bytes < 0 || (size_t)bytes + static_shared_of(kernel) > this_device().shared_optin)
-    return fail_call(cudaErrorInvalidValue, "%d bytes of shared memory asked for a kernel with %zu static ones; the device has %zu a block", bytes, static_shared_of(kernel),
-                     this_device().shared_optin);
+    return fail_call(cudaErrorInvalidValue,
+                     "%d bytes of shared memory asked for a kernel with %zu static ones; the device has %zu a block",
+                     bytes, static_shared_of(kernel), this_device().shared_optin);
   asked[kernel] = (size_t)bytes;
   return cudaSuccess;
 }
 
-cudaError_t enqueue_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, bool cooperative, cudaStream_t stream, call body) {
+cudaError_t enqueue_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared,
+                           bool cooperative, cudaStream_t stream, call body) {
   if (sticky != cudaSuccess) return sticky;
   const uint64_t threads = (uint64_t)block.x * block.y * block.z;
   const size_t own = static_shared_of(kernel);
   const auto found = asked.find(kernel);
-  const size_t most = found != asked.end() && found->second + own > SHARED_WITHOUT_ASKING ? found->second + own : (size_t)SHARED_WITHOUT_ASKING;
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0) return fail_call(cudaErrorInvalidConfiguration, "launch of %s: no blocks or no threads", name);
+  const size_t most = found != asked.end() && found->second + own > SHARED_WITHOUT_ASKING
+                          ? found->second + own
+                          : (size_t)SHARED_WITHOUT_ASKING;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || threads == 0)
+    return fail_call(cudaErrorInvalidConfiguration, "launch of %s: no blocks or no threads", name);
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
-    return fail_call(cudaErrorInvalidConfiguration, "launch of %s: a grid of %u x %u x %u blocks; 2^31-1 x 65535 x 65535 at most", name, grid.x, grid.y, grid.z);
-  if (threads > MOST_THREADS || block.z > 64) return fail_call(cudaErrorInvalidConfiguration, "launch of %s: %llu threads a block; %d at most", name, (unsigned long long)threads, (int)MOST_THREADS);
+    return fail_call(cudaErrorInvalidConfiguration,
+                     "launch of %s: a grid of %u x %u x %u blocks; 2^31-1 x 65535 x 65535 at most", name, grid.x,
+                     grid.y, grid.z);
+  if (threads > MOST_THREADS || block.z > 64)
+    return fail_call(cudaErrorInvalidConfiguration, "launch of %s: %llu threads a block; %d at most", name,
+                     (unsigned long long)threads, (int)MOST_THREADS);
   if (shared + own > most)
-    return fail_call(cudaErrorInvalidValue, "launch of %s: %zu bytes of dynamic and %zu of static shared memory; %zu at most%s", name, shared, own, most,
-                     most == SHARED_WITHOUT_ASKING ? " without cudaFuncSetAttribute" : "");
+    return fail_call(cudaErrorInvalidValue,
+                     "launch of %s: %zu bytes of dynamic and %zu of static shared memory; %zu at most%s", name,
+                     shared, own, most, most == SHARED_WITHOUT_ASKING ? " without cudaFuncSetAttribute" : "");
   if (cooperative) {
     int blocks = 0;
     occupancy(&blocks, kernel, (int)threads, shared);
     if ((uint64_t)grid.x * grid.y * grid.z > (uint64_t)blocks * (uint64_t)this_device().processors)
-      return fail_call(cudaErrorCooperativeLaunchTooLarge, "cooperative launch of %s: %llu blocks, of which %d processors hold %d each", name,
+      return fail_call(cudaErrorCooperativeLaunchTooLarge,
+                       "cooperative launch of %s: %llu blocks, of which %d processors hold %d each", name,
                        (unsigned long long)((uint64_t)grid.x * grid.y * grid.z), this_device().processors, blocks);
   }
   launch_request r{name, kernel, grid, block, shared, cooperative, std::move(body)};

@@ -26,11 +26,13 @@ static size_t reals(const fft_plan &p) {
 }
 static size_t complexes(const fft_plan &p) { return reals(p) / (size_t)p.n.back() * (size_t)(p.n.back() / 2 + 1); }
 
-static cufftResult run(const fft_plan &p, void *in, size_t in_bytes, void *out, size_t out_bytes, std::function<fftwf_plan()> make) {
+static cufftResult run(const fft_plan &p, void *in, size_t in_bytes, void *out, size_t out_bytes,
+                       std::function<fftwf_plan()> make) {
   for (const auto &side : {std::make_pair(in, in_bytes), std::make_pair(out, out_bytes)}) {
     const allocation *a = allocation_at(side.first);
     if (!a || a->where != place_of::device || static_cast<char *>(side.first) + side.second > a->start + a->bytes) {
-      fail_call(cudaErrorInvalidValue, "cuFFT: %zu bytes at %p are not within one device array", side.second, side.first);
+      fail_call(cudaErrorInvalidValue, "cuFFT: %zu bytes at %p are not within one device array", side.second,
+                side.first);
       return CUFFT_EXEC_FAILED;
     }
   }
@@ -50,7 +52,7 @@ using namespace emulated;
 extern "C" {
 cufftResult cufftCreate(cufftHandle *out) {
   static int next = 1;
-  plans[*out = next++] = fft_plan{{}, CUFFT_C2C, 0, nullptr, false};
+  plans[ *out = next++] = fft_plan{{}, CUFFT_C2C, 0, nullptr, false};
   return CUFFT_SUCCESS;
 }
 cufftResult cufftDestroy(cufftHandle h) {
@@ -64,7 +66,8 @@ cufftResult cufftSetStream(cufftHandle h, cudaStream_t s) {
   plans[h].stream = s;
   return CUFFT_SUCCESS;
 }
-cufftResult cufftMakePlanMany(cufftHandle h, int rank, int *n, int *inembed, int, int, int *onembed, int, int, cufftType type, int batch, size_t *work) {
+cufftResult cufftMakePlanMany(cufftHandle h, int rank, int *n, int *inembed, int, int, int *onembed, int, int,
+                              cufftType type, int batch, size_t *work) {
   if (!plans.count(h)) return CUFFT_INVALID_PLAN;
   if (inembed || onembed) {
     fail_call(cudaErrorNotSupported, "cuFFT: contiguous batches are emulated");
@@ -80,7 +83,8 @@ cufftResult cufftExecR2C(cufftHandle h, cufftReal *in, cufftComplex *out) {
   if (!p) return CUFFT_INVALID_PLAN;
   const fft_plan c = *p;
   return run(c, in, reals(c) * 4 * (size_t)c.batch, out, complexes(c) * 8 * (size_t)c.batch, [c, in, out]() {
-    return fftwf_plan_many_dft_r2c((int)c.n.size(), c.n.data(), c.batch, in, nullptr, 1, (int)reals(c), reinterpret_cast<fftwf_complex *>(out), nullptr, 1, (int)complexes(c),
+    return fftwf_plan_many_dft_r2c((int)c.n.size(), c.n.data(), c.batch, in, nullptr, 1, (int)reals(c),
+                                   reinterpret_cast<fftwf_complex *>(out), nullptr, 1, (int)complexes(c),
                                    FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
   });
 }
@@ -89,7 +93,8 @@ cufftResult cufftExecC2R(cufftHandle h, cufftComplex *in, cufftReal *out) {
   if (!p) return CUFFT_INVALID_PLAN;
   const fft_plan c = *p;
   return run(c, in, complexes(c) * 8 * (size_t)c.batch, out, reals(c) * 4 * (size_t)c.batch, [c, in, out]() {
-    return fftwf_plan_many_dft_c2r((int)c.n.size(), c.n.data(), c.batch, reinterpret_cast<fftwf_complex *>(in), nullptr, 1, (int)complexes(c), out, nullptr, 1, (int)reals(c), FFTW_ESTIMATE);
+    return fftwf_plan_many_dft_c2r((int)c.n.size(), c.n.data(), c.batch, reinterpret_cast<fftwf_complex *>(in),
+                                   nullptr, 1, (int)complexes(c), out, nullptr, 1, (int)reals(c), FFTW_ESTIMATE);
   });
 }
 cufftResult cufftExecC2C(cufftHandle h, cufftComplex *in, cufftComplex *out, int direction) {
@@ -98,8 +103,9 @@ cufftResult cufftExecC2C(cufftHandle h, cufftComplex *in, cufftComplex *out, int
   const fft_plan c = *p;
   const size_t bytes = reals(c) * 8 * (size_t)c.batch;
   return run(c, in, bytes, out, bytes, [c, in, out, direction]() {
-    return fftwf_plan_many_dft((int)c.n.size(), c.n.data(), c.batch, reinterpret_cast<fftwf_complex *>(in), nullptr, 1, (int)reals(c), reinterpret_cast<fftwf_complex *>(out), nullptr, 1,
-                               (int)reals(c), direction == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
+    return fftwf_plan_many_dft((int)c.n.size(), c.n.data(), c.batch, reinterpret_cast<fftwf_complex *>(in), nullptr,
+                               1, (int)reals(c), reinterpret_cast<fftwf_complex *>(out), nullptr, 1, (int)reals(c),
+                               direction == CUFFT_FORWARD ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_ESTIMATE);
   });
 }
 }

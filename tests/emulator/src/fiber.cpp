@@ -29,8 +29,9 @@ struct fiber {
 #endif
   void (*entry)();
   void *fake_stack; /* AddressSanitizer's */
-  size_t offset;    /* where it begins below its stack's end: another one for each, or all of them would compete for the same lines of the caches */
-  bool used;        /* since the stacks' ends were looked at */
+  size_t offset; /* where it begins below its stack's end: another one for each, or all of them would compete for the
+                    same lines of the caches */
+  bool used;     /* since the stacks' ends were looked at */
 };
 
 enum : size_t { STACK = 256 << 10, STACKS_A_PIECE = 64, LEFT_BEHIND = 8 << 10 };
@@ -41,7 +42,7 @@ static fiber host;
 static size_t host_size;
 #endif
 static fiber *running = &host;
-static std::vector<fiber *> &idle = *new std::vector<fiber *>(); /* until the end of the process */
+static std::vector<fiber *> &idle = *new std::vector<fiber *>();   /* until the end of the process */
 static std::vector<fiber *> &in_use = *new std::vector<fiber *>(); /* since their stacks' ends were looked at */
 
 #if defined(__x86_64__)
@@ -114,14 +115,17 @@ static void begin() {
   const void *bottom;
   size_t size;
   __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-  if (!host.stack) host.stack = static_cast<char *>(const_cast<void *>(bottom)), host_size = size; /* the first switch comes from the host */
+  if (!host.stack)
+    host.stack = static_cast<char *>(const_cast<void *>(bottom)),
+    host_size = size; /* the first switch comes from the host */
 #endif
   running->entry();
   std::abort(); /* an entry switches away for good */
 }
 
 static fiber *make() {
-  char *piece = static_cast<char *>(mmap(nullptr, STACK * STACKS_A_PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  char *piece = static_cast<char *>(mmap(nullptr, STACK * STACKS_A_PIECE, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (piece == MAP_FAILED) {
     tell("no memory for %zu stacks of threads", (size_t)STACKS_A_PIECE);
     std::abort();
@@ -144,7 +148,9 @@ fiber *fiber_take(void (*entry)()) {
   f->entry = entry;
 #ifdef __SANITIZE_ADDRESS__
   const size_t left = f->offset + LEFT_BEHIND;
-  __asan_unpoison_memory_region(f->stack + STACK - left, left); /* frames that never returned: of begin() and what it called to switch away for good */
+  __asan_unpoison_memory_region(
+      f->stack + STACK - left,
+      left); /* frames that never returned: of begin() and what it called to switch away for good */
   f->fake_stack = nullptr;
 #endif
 #ifdef FIBERS_BY_UCONTEXT
@@ -190,7 +196,8 @@ void fiber_switch(fiber *to, bool for_good) {
   fiber *from = running;
   running = to ? to : &host;
 #ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(for_good ? nullptr : &from->fake_stack, running->stack, running == &host ? host_size : STACK);
+  __sanitizer_start_switch_fiber(for_good ? nullptr : &from->fake_stack, running->stack,
+                                 running == &host ? host_size : STACK);
 #else
   (void)for_good;
 #endif

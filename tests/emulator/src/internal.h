@@ -22,7 +22,8 @@ struct device {
 const device &this_device();
 enum { MOST_THREADS = 1024, SHARED_WITHOUT_ASKING = 48 << 10 };
 
-/* ---- report.cpp: what is told, and what becomes of a run after an error ------------------------------------------- */
+/* ---- report.cpp: what is told, and what becomes of a run after an error -------------------------------------------
+ */
 
 /* One line on stderr: "emulator: TEXT". */
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -62,7 +63,8 @@ struct variable {
   std::string name; /* mangled */
   int file;         /* number of its object file */
 };
-/* Static shared variables of the program: function-local statics of functions with internal linkage, uninitialised. */
+/* Static shared variables of the program: function-local statics of functions with internal linkage, uninitialised.
+ */
 const std::vector<variable> &shared_variables();
 /* Those that a kernel may use: its own, and those of device functions. Valid until the next call. */
 const std::vector<variable> &shared_of(const void *kernel);
@@ -82,7 +84,8 @@ struct allocation {
 const allocation *allocation_at(const void *p);
 size_t device_memory_live();
 
-/* ---- execute.cpp ------------------------------------------------------------------------------------------------ */
+/* ---- execute.cpp ------------------------------------------------------------------------------------------------
+ */
 
 struct launch_request {
   const char *name;
@@ -125,27 +128,28 @@ struct thread_state {
   state now;
   fiber *on;
   bool at_barrier;
-  place at;       /* where it waits */
-  int result;     /* of a barrier */
-  lane_slot slot; /* of a warp function; bits: its result when it goes on */
-  std::vector<pending_copy> copies; /* not yet committed */
+  place at;                                      /* where it waits */
+  int result;                                    /* of a barrier */
+  lane_slot slot;                                /* of a warp function; bits: its result when it goes on */
+  std::vector<pending_copy> copies;              /* not yet committed */
   std::vector<std::vector<pending_copy>> groups; /* committed, not yet waited for; the oldest first */
-  unsigned warp_stamp; /* watch.cpp */
+  unsigned warp_stamp;                           /* watch.cpp */
 };
 struct block_state {
-  std::vector<int> ready;  /* threads that can go on */
-  int listed;              /* among the blocks that have such threads: where; -1: not */
+  std::vector<int> ready; /* threads that can go on */
+  int listed;             /* among the blocks that have such threads: where; -1: not */
   uint3 index;
   int number; /* of the launch */
   std::vector<thread_state> threads;
   int alive, arrived, tally;
   thread_state *first_at_barrier;
-  std::vector<unsigned> lanes_alive, lanes_waiting; /* of each warp: bits of lanes that have not ended, and that wait in a warp function */
+  std::vector<unsigned> lanes_alive,
+      lanes_waiting; /* of each warp: bits of lanes that have not ended, and that wait in a warp function */
   char *dynamic;
-  std::vector<char> kept_static; /* of a cooperative block that does not run now */
-  unsigned barriers; /* passed so far */
+  std::vector<char> kept_static;              /* of a cooperative block that does not run now */
+  unsigned barriers;                          /* passed so far */
   std::vector<unsigned> warp_clock, warp_met; /* watch.cpp: of warps; [warp][lane][lane] */
-  unsigned sent;               /* watch.cpp: relaxed stores of its threads */
+  unsigned sent;                              /* watch.cpp: relaxed stores of its threads */
   std::vector<unsigned> heard; /* watch.cpp: by block, how many of its relaxed stores are known to have been made */
 };
 extern const void *caller;
@@ -153,19 +157,22 @@ extern thread_state *thread_now;
 extern block_state *block_now;
 extern const launch_request *launch_now;
 
-/* ---- watch.cpp: empty functions in builds that do not watch ---------------------------------------------------------- */
+/* ---- watch.cpp: empty functions in builds that do not watch
+ * ---------------------------------------------------------- */
 
 void watch_launch_begins(const launch_request &r);
 void watch_launch_ends();
 void watch_block_begins(block_state &b);
 void watch_syncwarp(block_state &b, int warp, unsigned mask);
-void watch_copy(const pending_copy &c);   /* of cp.async, as its thread's own accesses */
+void watch_copy(const pending_copy &c);          /* of cp.async, as its thread's own accesses */
 void watch_written(const void *p, size_t bytes); /* by copies and fills */
-void watch_copied(const void *to, const void *from, size_t bytes); /* within the device: what was not written is not written there either */
+void watch_copied(const void *to, const void *from,
+                  size_t bytes); /* within the device: what was not written is not written there either */
 void watch_read(const void *p, size_t bytes, const char *what); /* by copies to the host */
 void watch_new(const void *p, size_t bytes);
 void watch_gone(const void *p, size_t bytes);
-/* Device memory that the host cannot touch, or null where nobody watches. Between watch_device(true) and (false) the device works, and it can be touched. */
+/* Device memory that the host cannot touch, or null where nobody watches. Between watch_device(true) and (false) the
+ * device works, and it can be touched. */
 char *watch_memory(size_t bytes);
 bool watch_owns(const void *p);
 void watch_device(bool works);
@@ -174,7 +181,8 @@ void watch_atomic(const void *p, size_t bytes, bool changes);
 /* Whether something was reported since the last call. */
 bool watch_reported();
 
-/* ---- stream.cpp --------------------------------------------------------------------------------------------------- */
+/* ---- stream.cpp ---------------------------------------------------------------------------------------------------
+ */
 
 /* Puts work into a stream, or into the graph that it is being captured for. */
 cudaError_t enqueue(cudaStream_t s, std::function<void()> work);

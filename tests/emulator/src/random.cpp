@@ -13,7 +13,8 @@ uint64_t seed() {
   const time_t now = time(nullptr);
   value = text && *text ? std::strtoull(text, nullptr, 10) : (uint64_t)(now / 86400); /* one a day */
   known = true;
-  if (!std::getenv("EMULATOR_QUIET")) tell("EMULATOR_SEED=%llu repeats the order of threads of this run", (unsigned long long)value);
+  if (!std::getenv("EMULATOR_QUIET"))
+    tell("EMULATOR_SEED=%llu repeats the order of threads of this run", (unsigned long long)value);
   return value;
 }
 

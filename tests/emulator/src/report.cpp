@@ -30,17 +30,21 @@ std::string source_of(const void *pc) {
   link_map *map = nullptr;
   if (!dladdr1(pc, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map) return "?";
   char command[4400], line[1024] = "";
-  snprintf(command, sizeof command, "addr2line -i -e '%.4000s' 0x%llx 2>/dev/null", map->l_name[0] ? map->l_name : "/proc/self/exe",
-           (unsigned long long)(reinterpret_cast<uintptr_t>(pc) - 1 - map->l_addr)); /* of the call, not of what follows it */
+  snprintf(command, sizeof command, "addr2line -i -e '%.4000s' 0x%llx 2>/dev/null",
+           map->l_name[0] ? map->l_name : "/proc/self/exe",
+           (unsigned long long)(reinterpret_cast<uintptr_t>(pc) - 1 -
+                                map->l_addr)); /* of the call, not of what follows it */
   char self[4096];
   const ssize_t n = map->l_name[0] ? -1 : readlink("/proc/self/exe", self, sizeof self - 1);
   if (n > 0) {
     self[n] = '\0';
-    snprintf(command, sizeof command, "addr2line -i -e '%.4000s' 0x%llx 2>/dev/null", self, (unsigned long long)(reinterpret_cast<uintptr_t>(pc) - 1 - map->l_addr));
+    snprintf(command, sizeof command, "addr2line -i -e '%.4000s' 0x%llx 2>/dev/null", self,
+             (unsigned long long)(reinterpret_cast<uintptr_t>(pc) - 1 - map->l_addr));
   }
   std::string found = "?";
   if (FILE *f = popen(command, "r")) {
-    while (fgets(line, sizeof line, f)) { /* inlined functions first: the emulator's own headers are not what the reader looks for */
+    while (fgets(line, sizeof line,
+                 f)) { /* inlined functions first: the emulator's own headers are not what the reader looks for */
       line[std::strcspn(line, " \n")] = '\0';
       if (line[0] == '?') continue;
       found = base_name(line);
@@ -79,23 +83,40 @@ cudaError_t cudaGetLastError(void) {
 const char *cudaGetErrorName(cudaError_t e) { return cudaGetErrorString(e); }
 const char *cudaGetErrorString(cudaError_t e) {
   switch (e) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInvalidDevicePointer: return "invalid device pointer";
-    case cudaErrorInvalidTexture: return "invalid texture";
-    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
-    case cudaErrorNotReady: return "device not ready";
-    case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
-    case cudaErrorLaunchFailure: return "unspecified launch failure (the emulator told why)";
-    case cudaErrorCooperativeLaunchTooLarge: return "too many blocks in cooperative launch";
-    case cudaErrorNotSupported: return "operation not supported by the emulator";
-    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
-    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
-    default: return "unknown error";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInvalidDevicePointer:
+      return "invalid device pointer";
+    case cudaErrorInvalidTexture:
+      return "invalid texture";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorNotReady:
+      return "device not ready";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure (the emulator told why)";
+    case cudaErrorCooperativeLaunchTooLarge:
+      return "too many blocks in cooperative launch";
+    case cudaErrorNotSupported:
+      return "operation not supported by the emulator";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    default:
+      return "unknown error";
   }
 }
 }

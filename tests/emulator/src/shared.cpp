@@ -1,5 +1,6 @@
-/* Static shared memory: `__shared__` is `static`, and the variables are found in the program's own symbol table. They are the uninitialised statics of functions with internal
- * linkage, but for those with C linkage. (A section attribute would be simpler; GCC 12 drops it within templates.) */
+/* Static shared memory: `__shared__` is `static`, and the variables are found in the program's own symbol table. They
+ * are the uninitialised statics of functions with internal linkage, but for those with C linkage. (A section
+ * attribute would be simpler; GCC 12 drops it within templates.) */
 #include "internal.h"
 
 #include <elf.h>
@@ -64,8 +65,10 @@ static void read_symbols() {
       const bool local = ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL;
       const char *name = names + symbols[i].st_name;
       if (type == STT_FILE) file_number++;
-      if (type == STT_FUNC) functions.push_back({base + symbols[i].st_value, symbols[i].st_size, name, local ? file_number : -1});
-      if (type == STT_OBJECT && section > 0 && section < head->e_shnum && sections[section].sh_type == SHT_NOBITS && local && in_a_function(name))
+      if (type == STT_FUNC)
+        functions.push_back({base + symbols[i].st_value, symbols[i].st_size, name, local ? file_number : -1});
+      if (type == STT_OBJECT && section > 0 && section < head->e_shnum && sections[section].sh_type == SHT_NOBITS &&
+          local && in_a_function(name))
         objects.push_back({base + symbols[i].st_value, symbols[i].st_size, name, file_number});
     }
   }
@@ -95,12 +98,15 @@ std::string symbol_of(const void *function) {
   return s ? s->name : "";
 }
 
-/* The statics of _ZL6kerneli are named _ZZL6kerneliE...: "_ZZ", the function's name without "_Z", "E", the variable. */
+/* The statics of _ZL6kerneli are named _ZZL6kerneliE...: "_ZZ", the function's name without "_Z", "E", the variable.
+ */
 static bool belongs(const variable &v, const std::string &function) {
-  return function.size() > 2 && v.name.compare(0, 3, "_ZZ") == 0 && v.name.compare(3, function.size() - 2, function, 2, std::string::npos) == 0 && v.name[1 + function.size()] == 'E';
+  return function.size() > 2 && v.name.compare(0, 3, "_ZZ") == 0 &&
+         v.name.compare(3, function.size() - 2, function, 2, std::string::npos) == 0 &&
+         v.name[1 + function.size()] == 'E';
 }
-/* Those of the kernel's file that no other kernel owns, as far as kernels are known: its own, those of device functions, and, harmlessly, those of kernels that have not
- * been launched yet. */
+/* Those of the kernel's file that no other kernel owns, as far as kernels are known: its own, those of device
+ * functions, and, harmlessly, those of kernels that have not been launched yet. */
 const std::vector<variable> &shared_of(const void *kernel) {
   struct list {
     std::vector<variable> all;

@@ -1,5 +1,6 @@
-/* Streams, events and graphs. What is issued waits in its stream until somebody waits for it: then the stream is run up to there. Streams that wait for each other's
- * events run the other one as far as they need; others come along at random, as on a device where they share it. */
+/* Streams, events and graphs. What is issued waits in its stream until somebody waits for it: then the stream is run
+ * up to there. Streams that wait for each other's events run the other one as far as they need; others come along at
+ * random, as on a device where they share it. */
 #include "internal.h"
 
 #include <cmath>
@@ -50,7 +51,9 @@ static void run_up_to(emulated_stream *s, uint64_t ticket) {
   }
 }
 
-static void push(emulated_stream *s, std::function<void()> work) { s->queue.push_back({std::move(work), ++s->issued}); }
+static void push(emulated_stream *s, std::function<void()> work) {
+  s->queue.push_back({std::move(work), ++s->issued});
+}
 /* Work of `s` that waits for all that `other` has now. */
 static void wait_for(emulated_stream *s, emulated_stream *other) {
   const uint64_t ticket = other->issued;
@@ -84,7 +87,8 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
 
 cudaError_t run_through(cudaStream_t stream) {
   emulated_stream *s = of(stream);
-  if (s->capture) return fail_call(cudaErrorStreamCaptureUnsupported, "a stream that is being captured is waited for");
+  if (s->capture)
+    return fail_call(cudaErrorStreamCaptureUnsupported, "a stream that is being captured is waited for");
   run_up_to(s, s->issued);
   return outcome();
 }
@@ -101,7 +105,9 @@ using namespace emulated;
 extern "C" {
 cudaError_t cudaDeviceSynchronize(void) {
   for (emulated_stream *s : streams)
-    if (s->capture) return fail_call(cudaErrorStreamCaptureUnsupported, "the device is waited for while a stream is being captured");
+    if (s->capture)
+      return fail_call(cudaErrorStreamCaptureUnsupported,
+                       "the device is waited for while a stream is being captured");
   run_everything();
   return outcome();
 }
@@ -175,7 +181,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *out) {
   s->capture = nullptr;
   return *out ? cudaSuccess : last_error = cudaErrorStreamCaptureInvalidated;
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t g, unsigned long long) { return *out = new emulated_graph(*g), cudaSuccess; }
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t g, unsigned long long) {
+  return *out = new emulated_graph(*g), cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t g, cudaStream_t s) {
   for (const auto &work : g->work) {
     const cudaError_t e = enqueue(s, work);

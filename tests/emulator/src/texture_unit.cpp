@@ -14,7 +14,8 @@ position place(double texels) {
   return {(long long)index, (int)(scaled - 256 * index)};
 }
 
-/* 256 is split along w, each part along u, each of these along v; a part is a whole number again, halves go up in the upper part along u and down in the lower one. */
+/* 256 is split along w, each part along u, each of these along v; a part is a whole number again, halves go up in the
+ * upper part along u and down in the lower one. */
 void weights(int u, int v, int w, int weight[2][2][2]) {
   const int along_w[2] = {256 - w, w};
   for (int k = 0; k < 2; k++) {
@@ -26,8 +27,8 @@ void weights(int u, int v, int w, int weight[2][2][2]) {
   }
 }
 
-/* The four texels of a plane along w, whose weights are not zero: each loses what lies more than 27 bits below the exponent of the largest of them; the weighted sum, in 256ths of
- * 2^*unit, is exact. 0 where there are none. */
+/* The four texels of a plane along w, whose weights are not zero: each loses what lies more than 27 bits below the
+ * exponent of the largest of them; the weighted sum, in 256ths of 2^*unit, is exact. 0 where there are none. */
 static int64_t plane_sum(const float texel[4], const int weight[4], int *unit) {
   enum { KEPT = 27 };
   float largest = 0;
@@ -42,8 +43,8 @@ static int64_t plane_sum(const float texel[4], const int weight[4], int *unit) {
   return sum;
 }
 
-/* Both planes' sums are cut (towards zero) at 35 bits below the exponent of the larger one and added; the result is rounded to 24 bits, halves away from zero. Texels of weight zero do not
- * count at all, be they NaN or infinite. */
+/* Both planes' sums are cut (towards zero) at 35 bits below the exponent of the larger one and added; the result is
+ * rounded to 24 bits, halves away from zero. Texels of weight zero do not count at all, be they NaN or infinite. */
 float blend(const float texel[8], const int weight[8]) {
   enum { KEPT = 35, FRACTION = 8, FLOAT = 24 };
   bool finite = true, nan = false, up = false, down = false;
@@ -61,12 +62,14 @@ float blend(const float texel[8], const int weight[8]) {
   }
   int unit[2], exponent;
   const int64_t sum[2] = {plane_sum(texel, weight, &unit[0]), plane_sum(texel + 4, weight + 4, &unit[1])};
-  const double value[2] = {std::ldexp((double)sum[0], unit[0] - FRACTION), std::ldexp((double)sum[1], unit[1] - FRACTION)}; /* at most 38 bits: exact */
+  const double value[2] = {std::ldexp((double)sum[0], unit[0] - FRACTION),
+                           std::ldexp((double)sum[1], unit[1] - FRACTION)}; /* at most 38 bits: exact */
   const double larger = std::fmax(std::fabs(value[0]), std::fabs(value[1]));
   if (larger == 0) return 0;
   std::frexp(larger, &exponent);
   const int last = exponent - 1 - KEPT;
-  const int64_t both = (int64_t)std::trunc(std::ldexp(value[0], -last)) + (int64_t)std::trunc(std::ldexp(value[1], -last));
+  const int64_t both =
+      (int64_t)std::trunc(std::ldexp(value[0], -last)) + (int64_t)std::trunc(std::ldexp(value[1], -last));
   uint64_t magnitude = both < 0 ? (uint64_t)-both : (uint64_t)both;
   int bits = 0;
   while (magnitude >> bits) bits++;

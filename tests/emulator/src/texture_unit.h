@@ -1,10 +1,12 @@
-/* How an NVIDIA texture unit computes a linear fetch, bit by bit. Fitted to what an H200 gave; NVIDIA documents only that fractions have 8 bits. */
+/* How an NVIDIA texture unit computes a linear fetch, bit by bit. Fitted to what an H200 gave; NVIDIA documents only
+ * that fractions have 8 bits. */
 #ifndef EMULATED_TEXTURE_UNIT_H
 #define EMULATED_TEXTURE_UNIT_H
 
 namespace texture_unit {
 
-/* A coordinate in texels becomes a texel and a fraction in 256ths: rounded to the nearest 1/256, halves up, half a texel less. `fraction` of 256 between texels `index` and index + 1. */
+/* A coordinate in texels becomes a texel and a fraction in 256ths: rounded to the nearest 1/256, halves up, half a
+ * texel less. `fraction` of 256 between texels `index` and index + 1. */
 struct position {
   long long index;
   int fraction; /* 0 .. 255 */

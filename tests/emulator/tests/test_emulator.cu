@@ -1,5 +1,6 @@
-/* The emulator's own tests: what kernels may do works, what they may not is found. Each misuse runs in a process of its own, whose words are looked at.
- * usage: test_emulator [NAME]: all tests, or one misuse for the test that started it. */
+/* The emulator's own tests: what kernels may do works, what they may not is found. Each misuse runs in a process of
+ * its own, whose words are looked at. usage: test_emulator [NAME]: all tests, or one misuse for the test that started
+ * it. */
 #include "../cuda_launch.h"
 
 #include <cmath>
@@ -34,7 +35,8 @@ static std::vector<T> host(const T *p, size_t n) {
   return v;
 }
 
-/* ---- what works ---------------------------------------------------------------------------------------------------- */
+/* ---- what works
+ * ---------------------------------------------------------------------------------------------------- */
 
 static __global__ void reverse_blocks(const int *in, int *out) {
   __shared__ int s[96];
@@ -77,22 +79,27 @@ static __global__ void shuffles(float *out) {
   const int lane = threadIdx.x;
   if (lane == 31) return;
   const unsigned alive = 0x7fffffffu;
-  const float up = __shfl_up_sync(alive, (float)lane, 1), down = __shfl_down_sync(alive, (float)lane, 1), across = __shfl_xor_sync(alive, (float)lane, 2, 4);
+  const float up = __shfl_up_sync(alive, (float)lane, 1), down = __shfl_down_sync(alive, (float)lane, 1),
+              across = __shfl_xor_sync(alive, (float)lane, 2, 4);
   const float from = __shfl_sync(alive, (float)lane, 5), ended = __shfl_sync(alive, (float)lane, 31);
-  out[lane * 5] = up, out[lane * 5 + 1] = down, out[lane * 5 + 2] = across, out[lane * 5 + 3] = from, out[lane * 5 + 4] = ended;
+  out[lane * 5] = up, out[lane * 5 + 1] = down, out[lane * 5 + 2] = across, out[lane * 5 + 3] = from,
+             out[lane * 5 + 4] = ended;
 }
 static __global__ void votes(unsigned *out) {
   const unsigned lane = threadIdx.x;
   const unsigned even = __ballot_sync(~0u, lane % 2 == 0);
-  const int any = __any_sync(~0u, lane == 9), all = __all_sync(~0u, lane < 31), least = __reduce_min_sync(~0u, (int)lane - 7), most = __reduce_max_sync(~0u, (int)lane - 40);
-  if (lane == 0) out[0] = even, out[1] = (unsigned)any, out[2] = (unsigned)all, out[3] = (unsigned)least, out[4] = (unsigned)most;
+  const int any = __any_sync(~0u, lane == 9), all = __all_sync(~0u, lane < 31),
+            least = __reduce_min_sync(~0u, (int)lane - 7), most = __reduce_max_sync(~0u, (int)lane - 40);
+  if (lane == 0)
+    out[0] = even, out[1] = (unsigned)any, out[2] = (unsigned)all, out[3] = (unsigned)least, out[4] = (unsigned)most;
 }
 static void warp_functions(void) {
   float *a = device<float>(32 * 5);
   OK(CUDA_LAUNCH(shuffles, 1, 32, 0, nullptr, a));
   const std::vector<float> v = host(a, 31 * 5);
   for (int l = 0; l < 31; l++) {
-    EXPECT(v[(size_t)l * 5] == (float)(l ? l - 1 : 0) && v[(size_t)l * 5 + 3] == 5 && std::isnan(v[(size_t)l * 5 + 4]));
+    EXPECT(v[(size_t)l * 5] == (float)(l ? l - 1 : 0) && v[(size_t)l * 5 + 3] == 5 &&
+           std::isnan(v[(size_t)l * 5 + 4]));
     EXPECT(l == 30 ? std::isnan(v[(size_t)l * 5 + 1]) : v[(size_t)l * 5 + 1] == (float)(l + 1));
     EXPECT((l ^ 2) == 31 || v[(size_t)l * 5 + 2] == (float)(l ^ 2));
   }
@@ -143,7 +150,8 @@ static void cooperation(void) {
   for (unsigned b = 0; b < 9; b++) EXPECT(v[b] == 10 * b);
   int per = 0;
   OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, ring, 64, 0));
-  EXPECT(CUDA_LAUNCH_COOPERATIVE(ring, (unsigned)per * 132 + 1, 64, 0, nullptr, s, out) == cudaErrorCooperativeLaunchTooLarge);
+  EXPECT(CUDA_LAUNCH_COOPERATIVE(ring, (unsigned)per * 132 + 1, 64, 0, nullptr, s, out) ==
+         cudaErrorCooperativeLaunchTooLarge);
   (void)cudaGetLastError();
   OK(cudaFree(s)), OK(cudaFree(out));
 }
@@ -160,7 +168,8 @@ static void streams(void) {
   cudaGraphExec_t exec;
   float ms;
   OK(cudaMallocHost(&pinned, 4));
-  OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)), OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking)), OK(cudaEventCreate(&e));
+  OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)), OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking)),
+      OK(cudaEventCreate(&e));
   /* nothing has run before somebody waits */
   *pinned = 7;
   OK(CUDA_LAUNCH(times_two, 1, 1, 0, a, x));
@@ -186,7 +195,8 @@ static void streams(void) {
   EXPECT(host(x, 1)[0] == 62); /* ((6 + 1) 2 + 1) 2 ... */
   OK(cudaEventRecord(e, a)), OK(cudaEventSynchronize(e)), OK(cudaEventElapsedTime(&ms, e, e));
   EXPECT(std::isnan(ms));
-  OK(cudaGraphExecDestroy(exec)), OK(cudaGraphDestroy(g)), OK(cudaEventDestroy(e)), OK(cudaStreamDestroy(a)), OK(cudaStreamDestroy(b)), OK(cudaFreeHost(pinned)), OK(cudaFree(x));
+  OK(cudaGraphExecDestroy(exec)), OK(cudaGraphDestroy(g)), OK(cudaEventDestroy(e)), OK(cudaStreamDestroy(a)),
+      OK(cudaStreamDestroy(b)), OK(cudaFreeHost(pinned)), OK(cudaFree(x));
 }
 
 static __global__ void room(float *out) {
@@ -212,18 +222,22 @@ static void limits(void) {
   OK(cudaFree(x));
 }
 
-/* ---- what is found ------------------------------------------------------------------------------------------------- */
+/* ---- what is found
+ * ------------------------------------------------------------------------------------------------- */
 
 static __global__ void divergent(int *x) {
-  if (threadIdx.x < 16) __syncthreads();
+  if (threadIdx.x < 16)
+    __syncthreads();
   else {
     *x = 1;
     __syncthreads();
   }
 }
 static __global__ void waits_for_ever(int *x) {
-  if (threadIdx.x == 0) __syncwarp(3);
-  else if (threadIdx.x == 1) __syncthreads();
+  if (threadIdx.x == 0)
+    __syncwarp(3);
+  else if (threadIdx.x == 1)
+    __syncthreads();
   *x = 1;
 }
 static __global__ void wrong_mask(int *x) { *x = __shfl_sync(1u, (int)threadIdx.x, 0); }

@@ -1,5 +1,6 @@
-/* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model is held to (texture_h200.txt); executed by the emulator, it is
- * what is held. A line a fetch: group, number, coordinates, values, all as hexadecimal bits. Without arguments everything goes to standard output. */
+/* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model
+ * is held to (texture_h200.txt); executed by the emulator, it is what is held. A line a fetch: group, number,
+ * coordinates, values, all as hexadecimal bits. Without arguments everything goes to standard output. */
 #include "../cuda_launch.h"
 
 #include <cstdint>
@@ -17,7 +18,8 @@ static uint32_t bits32() { /* splitmix64 */
   return (uint32_t)(z >> 32);
 }
 static float uniform(float low, float high) {
-  volatile float product = (high - low) * ((float)(bits32() >> 8) / 16777216.0f); /* rounded, whatever the compiler would fuse */
+  volatile float product =
+      (high - low) * ((float)(bits32() >> 8) / 16777216.0f); /* rounded, whatever the compiler would fuse */
   return low + product;
 }
 static float from_bits(uint32_t b) {
@@ -48,7 +50,8 @@ static void must(cudaError_t e, const char *what) {
 }
 
 /* Fetches of an array of n0 x n1 x n2 texels (width, height, depth), 1 or 4 channels. */
-static void fetches(const char *group, const std::vector<float> &texels, int n0, int n1, int n2, int channels, cudaTextureAddressMode mode, cudaTextureFilterMode filter, int normalised,
+static void fetches(const char *group, const std::vector<float> &texels, int n0, int n1, int n2, int channels,
+                    cudaTextureAddressMode mode, cudaTextureFilterMode filter, int normalised,
                     const std::vector<point> &points) {
   cudaArray_t array;
   cudaChannelFormatDesc channel = channels == 4 ? cudaCreateChannelDesc<float4>() : cudaCreateChannelDesc<float>();
@@ -61,7 +64,8 @@ static void fetches(const char *group, const std::vector<float> &texels, int n0,
   float4 *out;
   std::vector<float4> got((size_t)n);
   must(cudaMalloc3DArray(&array, &channel, make_cudaExtent(n0, n1, n2)), "array");
-  copy.srcPtr = make_cudaPitchedPtr(const_cast<float *>(texels.data()), (size_t)n0 * channels * 4, (size_t)n0, (size_t)n1);
+  copy.srcPtr =
+      make_cudaPitchedPtr(const_cast<float *>(texels.data()), (size_t)n0 * channels * 4, (size_t)n0, (size_t)n1);
   copy.dstArray = array, copy.extent = make_cudaExtent(n0, n1, n2), copy.kind = cudaMemcpyHostToDevice;
   must(cudaMemcpy3D(&copy), "copy");
   resource.resType = cudaResourceTypeArray, resource.res.array.array = array;
@@ -71,8 +75,10 @@ static void fetches(const char *group, const std::vector<float> &texels, int n0,
   must(cudaMalloc(&p, sizeof(point) * (size_t)n), "points");
   must(cudaMalloc(&out, sizeof(float4) * (size_t)n), "values");
   must(cudaMemcpy(p, points.data(), sizeof(point) * (size_t)n, cudaMemcpyHostToDevice), "points");
-  if (channels == 4) must(CUDA_LAUNCH(fetch4, (n + 63) / 64, 64, 0, nullptr, texture, n, p, out), "launch");
-  else must(CUDA_LAUNCH(fetch1, (n + 63) / 64, 64, 0, nullptr, texture, n, p, out), "launch");
+  if (channels == 4)
+    must(CUDA_LAUNCH(fetch4, (n + 63) / 64, 64, 0, nullptr, texture, n, p, out), "launch");
+  else
+    must(CUDA_LAUNCH(fetch1, (n + 63) / 64, 64, 0, nullptr, texture, n, p, out), "launch");
   must(cudaMemcpy(got.data(), out, sizeof(float4) * (size_t)n, cudaMemcpyDeviceToHost), "values");
   for (int i = 0; i < n; i++) {
     uint32_t c[3], v[4];
@@ -100,8 +106,10 @@ static void weights(void) {
     for (int corner = 0; corner < 4; corner++) t[(size_t)(half * 4 + corner) * 4 + (size_t)corner] = 1;
     state = 1;
     std::vector<point> p = random_points(400, 0.5f, 1.5f);
-    for (int a = 0; a < 256; a += 15) p.push_back({0.5f + (float)a / 256, 0.5f + 0.5f, 0.5f + 129.0f / 256}); /* halves among them */
-    fetches(half ? "weights-upper" : "weights-lower", t, 2, 2, 2, 4, cudaAddressModeClamp, cudaFilterModeLinear, 0, p);
+    for (int a = 0; a < 256; a += 15)
+      p.push_back({0.5f + (float)a / 256, 0.5f + 0.5f, 0.5f + 129.0f / 256}); /* halves among them */
+    fetches(half ? "weights-upper" : "weights-lower", t, 2, 2, 2, 4, cudaAddressModeClamp, cudaFilterModeLinear, 0,
+            p);
   }
 }
 
@@ -109,7 +117,8 @@ static void weights(void) {
 static void exponents(int spread, const char *group, int zero) {
   state = 100 + (uint64_t)spread;
   std::vector<float> t;
-  for (int i = 0; i < 5 * 5 * 5; i++) t.push_back(ldexpf(uniform(-1, 1), (int)(bits32() % (uint32_t)(2 * spread + 1)) - spread));
+  for (int i = 0; i < 5 * 5 * 5; i++)
+    t.push_back(ldexpf(uniform(-1, 1), (int)(bits32() % (uint32_t)(2 * spread + 1)) - spread));
   std::vector<point> p = random_points(300, 0.6f, 4.4f);
   for (point &q : p)
     if (zero) q.u = floorf(q.u) + 0.5f; /* on texels along u: those beside have no weight */
@@ -120,7 +129,8 @@ static void four_exponents(void) {
   std::vector<float> t;
   for (int i = 0; i < 3 * 3 * 3; i++)
     for (int c = 0; c < 4; c++) t.push_back(ldexpf(uniform(-1, 1), c == 3 ? 25 : (int)(bits32() % 9) - 4));
-  fetches("four-channels", t, 3, 3, 3, 4, cudaAddressModeClamp, cudaFilterModeLinear, 0, random_points(200, 0.6f, 2.4f));
+  fetches("four-channels", t, 3, 3, 3, 4, cudaAddressModeClamp, cudaFilterModeLinear, 0,
+          random_points(200, 0.6f, 2.4f));
 }
 
 static void special_values(void) {
@@ -131,35 +141,44 @@ static void special_values(void) {
     t[(1 * 4 + 1) * 4 + 1] = values[k];
     snprintf(group, sizeof group, "special-%d", k);
     std::vector<point> p;
-    for (float u = 0.5f; u <= 3; u += 0.25f) p.push_back({u, 1.5f, 1.5f}), p.push_back({u, 1.5f + 0.25f, 1.5f}), p.push_back({u, 2.5f, 1.75f});
+    for (float u = 0.5f; u <= 3; u += 0.25f)
+      p.push_back({u, 1.5f, 1.5f}), p.push_back({u, 1.5f + 0.25f, 1.5f}), p.push_back({u, 2.5f, 1.75f});
     fetches(group, t, 4, 4, 4, 1, cudaAddressModeClamp, cudaFilterModeLinear, 0, p);
   }
 }
 
 static void special_coordinates(void) {
-  const float c[] = {NAN, INFINITY, -INFINITY, 1e9f, -1e9f, 3e38f, 16777217.5f, -0.0f, from_bits(1), 65536.3f, -65536.3f};
+  const float c[] = {NAN,         INFINITY, -INFINITY,    1e9f,     -1e9f,    3e38f,
+                     16777217.5f, -0.0f,    from_bits(1), 65536.3f, -65536.3f};
   const struct {
     const char *name;
     cudaTextureAddressMode mode;
     int normalised;
-  } how[] = {{"far-wrap", cudaAddressModeWrap, 1}, {"far-clamp", cudaAddressModeClamp, 1}, {"far-border", cudaAddressModeBorder, 1}, {"far-mirror", cudaAddressModeMirror, 1},
+  } how[] = {{"far-wrap", cudaAddressModeWrap, 1},          {"far-clamp", cudaAddressModeClamp, 1},
+             {"far-border", cudaAddressModeBorder, 1},      {"far-mirror", cudaAddressModeMirror, 1},
              {"far-clamp-texels", cudaAddressModeClamp, 0}, {"far-border-texels", cudaAddressModeBorder, 0}};
   std::vector<float> t;
   for (int i = 0; i < 6 * 5 * 4; i++) t.push_back((float)(i + 1));
   for (const auto &h : how) {
     std::vector<point> p;
-    for (float v : c) p.push_back({v, h.normalised ? 0.4f : 1.7f, h.normalised ? 0.6f : 2.2f}), p.push_back({h.normalised ? 0.4f : 1.7f, v, h.normalised ? 0.6f : 2.2f});
+    for (float v : c)
+      p.push_back({v, h.normalised ? 0.4f : 1.7f, h.normalised ? 0.6f : 2.2f}),
+          p.push_back({h.normalised ? 0.4f : 1.7f, v, h.normalised ? 0.6f : 2.2f});
     fetches(h.name, t, 6, 5, 4, 1, h.mode, cudaFilterModeLinear, h.normalised, p);
   }
 }
 
-/* Outside of the array the neighbours along an axis are one texel, or none: whether the fraction there still splits the weights shows in the last bits. */
+/* Outside of the array the neighbours along an axis are one texel, or none: whether the fraction there still splits
+ * the weights shows in the last bits. */
 static void outside(void) {
   const struct {
     const char *name;
     cudaTextureAddressMode mode;
     int normalised;
-  } how[] = {{"outside-clamp", cudaAddressModeClamp, 0}, {"outside-border", cudaAddressModeBorder, 0}, {"outside-wrap", cudaAddressModeWrap, 1}, {"outside-clamp-normalised", cudaAddressModeClamp, 1},
+  } how[] = {{"outside-clamp", cudaAddressModeClamp, 0},
+             {"outside-border", cudaAddressModeBorder, 0},
+             {"outside-wrap", cudaAddressModeWrap, 1},
+             {"outside-clamp-normalised", cudaAddressModeClamp, 1},
              {"outside-mirror", cudaAddressModeMirror, 1}};
   for (const auto &h : how) {
     state = 9;
@@ -185,7 +204,8 @@ static void points_of_texels(void) {
         const float off = e == 0 ? 0 : (e < 0 ? -1 : 1) * ldexpf(1, -5 - 2 * abs(e)), u = (float)k + off;
         p.push_back(h.normalised ? point{u / 7, 0.5f, 0.75f} : point{u, 1.5f, 1.5f});
       }
-    fetches(h.name, t, 7, 3, 2, 1, h.normalised ? cudaAddressModeWrap : cudaAddressModeBorder, cudaFilterModePoint, h.normalised, p);
+    fetches(h.name, t, 7, 3, 2, 1, h.normalised ? cudaAddressModeWrap : cudaAddressModeBorder, cudaFilterModePoint,
+            h.normalised, p);
   }
 }
 
@@ -197,16 +217,19 @@ static void halves(void) {
     std::vector<point> p;
     state = 5;
     for (int i = 0; i < 300; i++) {
-      const float texels = (float)(1 + bits32() % 298) + ((float)(bits32() % 256) + 0.5f) / 256 + (float)((int)(bits32() % 9) - 4) * ldexpf(1, -15);
+      const float texels = (float)(1 + bits32() % 298) + ((float)(bits32() % 256) + 0.5f) / 256 +
+                           (float)((int)(bits32() % 9) - 4) * ldexpf(1, -15);
       p.push_back({normalised ? texels / 300 : texels, normalised ? 0.5f : 0.5f, normalised ? 0.5f : 0.5f});
     }
-    fetches(normalised ? "halves-normalised" : "halves-texels", t, 300, 1, 1, 1, normalised ? cudaAddressModeWrap : cudaAddressModeClamp, cudaFilterModeLinear, normalised, p);
+    fetches(normalised ? "halves-normalised" : "halves-texels", t, 300, 1, 1, 1,
+            normalised ? cudaAddressModeWrap : cudaAddressModeClamp, cudaFilterModeLinear, normalised, p);
   }
 }
 
 int main(void) {
   weights();
-  exponents(2, "exponents-2", 0), exponents(20, "exponents-20", 0), exponents(40, "exponents-40", 0), exponents(20, "exponents-20-weight-0", 1), exponents(40, "exponents-40-weight-0", 1);
+  exponents(2, "exponents-2", 0), exponents(20, "exponents-20", 0), exponents(40, "exponents-40", 0),
+      exponents(20, "exponents-20-weight-0", 1), exponents(40, "exponents-40-weight-0", 1);
   four_exponents();
   special_values();
   special_coordinates();

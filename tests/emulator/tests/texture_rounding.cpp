@@ -1,6 +1,8 @@
-/* What the rounding of a texture unit does to interpolation: errors against exact weights of kernels made of trilinear fetches, on texels that are drawn from (-1, 1), at 10^6 drawn points. "Fractions": a
- * unit whose three fractions have 8 bits and whose eight weights are their exact products, as NVIDIA's manual reads; "unit": weights that are whole 256ths, too, as an H200 has them (texture_unit.h).
- * Prints the rows of the table in experiments/brunn2020/texture_rounding.md. */
+/* What the rounding of a texture unit does to interpolation: errors against exact weights of kernels made of
+ * trilinear fetches, on texels that are drawn from (-1, 1), at 10^6 drawn points. "Fractions": a unit whose three
+ * fractions have 8 bits and whose eight weights are their exact products, as NVIDIA's manual reads; "unit": weights
+ * that are whole 256ths, too, as an H200 has them (texture_unit.h). Prints the rows of the table in
+ * experiments/brunn2020/texture_rounding.md. */
 #include "../src/texture_unit.h"
 
 #include <cmath>
@@ -22,7 +24,8 @@ struct axis_fetches {
 };
 static axis_fetches linear(double t) { return {1, {1}, {t}, {1}}; }
 static void lagrange_taps(double t, double w[4]) {
-  w[0] = -t * (t - 1) * (t - 2) / 6, w[1] = (t + 1) * (t - 1) * (t - 2) / 2, w[2] = -(t + 1) * t * (t - 2) / 2, w[3] = (t + 1) * t * (t - 1) / 6;
+  w[0] = -t * (t - 1) * (t - 2) / 6, w[1] = (t + 1) * (t - 1) * (t - 2) / 2, w[2] = -(t + 1) * t * (t - 2) / 2,
+  w[3] = (t + 1) * t * (t - 1) / 6;
 }
 static axis_fetches lagrange(double t) {
   double w[4];
@@ -30,7 +33,8 @@ static axis_fetches lagrange(double t) {
   return {3, {0, 1, 3}, {0, w[2] / (w[1] + w[2]), 0}, {w[0], w[1] + w[2], w[3]}};
 }
 static axis_fetches spline(double t) {
-  const double s = 1 - t, w0 = s * s * s / 6, w1 = 2. / 3 - t * t * (2 - t) / 2, w3 = t * t * t / 6, w2 = 1 - w0 - w1 - w3;
+  const double s = 1 - t, w0 = s * s * s / 6, w1 = 2. / 3 - t * t * (2 - t) / 2, w3 = t * t * t / 6,
+               w2 = 1 - w0 - w1 - w3;
   return {2, {0, 2}, {w1 / (w0 + w1), w3 / (w2 + w3)}, {w0 + w1, w2 + w3}};
 }
 
@@ -54,12 +58,14 @@ static double fetch(unit how, const double c[TAPS + 1][TAPS + 1][TAPS + 1], cons
           const double f = how == EXACT ? t[a] : fraction[a] / 256.0;
           part[a] = side[a] ? f : 1 - f;
         }
-        sum += (how == WHOLE ? whole[k][j][i] / 256.0 : part[0] * part[1] * part[2]) * c[at[0] + k][at[1] + j][at[2] + i];
+        sum += (how == WHOLE ? whole[k][j][i] / 256.0 : part[0] * part[1] * part[2]) *
+               c[at[0] + k][at[1] + j][at[2] + i];
       }
   return sum;
 }
 
-static double value(unit how, axis_fetches (*axis)(double), const double c[TAPS + 1][TAPS + 1][TAPS + 1], const double t[3]) {
+static double value(unit how, axis_fetches (*axis)(double), const double c[TAPS + 1][TAPS + 1][TAPS + 1],
+                    const double t[3]) {
   const axis_fetches w = axis(t[0]), v = axis(t[1]), u = axis(t[2]);
   double sum = 0;
   for (int k = 0; k < w.count; k++)
@@ -76,7 +82,9 @@ int main() {
   static const struct {
     const char *name;
     axis_fetches (*axis)(double);
-  } kernels[] = {{"GPU-TXTLIN, composition by textures", linear}, {"GPU-TXTSPL, of its coefficients", spline}, {"GPU-TXTLAG", lagrange}};
+  } kernels[] = {{"GPU-TXTLIN, composition by textures", linear},
+                 {"GPU-TXTSPL, of its coefficients", spline},
+                 {"GPU-TXTLAG", lagrange}};
   static double c[TAPS + 1][TAPS + 1][TAPS + 1];
   for (const auto &kernel : kernels) {
     double square[2] = {0, 0}, most[2] = {0, 0};
@@ -91,6 +99,7 @@ int main() {
       }
     }
     const axis_fetches one = kernel.axis(0.3);
-    std::printf("| %s | %d | %.5f | %.5f | %.4f | %.4f |\n", kernel.name, one.count * one.count * one.count, std::sqrt(square[0] / POINTS), std::sqrt(square[1] / POINTS), most[0], most[1]);
+    std::printf("| %s | %d | %.5f | %.5f | %.4f | %.4f |\n", kernel.name, one.count * one.count * one.count,
+                std::sqrt(square[0] / POINTS), std::sqrt(square[1] / POINTS), most[0], most[1]);
   }
 }

@@ -1,5 +1,6 @@
-/* The part of the CUDA runtime API that is emulated: memory, arrays and textures, streams, events, graphs, launches, attributes of one device. Streams are lazy: what
- * is issued runs when somebody waits for it, so that a missing wait shows. */
+/* The part of the CUDA runtime API that is emulated: memory, arrays and textures, streams, events, graphs, launches,
+ * attributes of one device. Streams are lazy: what is issued runs when somebody waits for it, so that a missing wait
+ * shows. */
 #ifndef EMULATED_RUNTIME_H
 #define EMULATED_RUNTIME_H
 
@@ -58,7 +59,8 @@ enum cudaDeviceAttr {
 struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
-  int warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor, multiProcessorCount, l2CacheSize, major, minor, cooperativeLaunch;
+  int warpSize, maxThreadsPerBlock, maxThreadsPerMultiProcessor, multiProcessorCount, l2CacheSize, major, minor,
+      cooperativeLaunch;
 };
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
@@ -73,7 +75,13 @@ cudaError_t cudaDeviceSynchronize(void);
 
 /* ---- memory ------------------------------------------------------------------------------------------------- */
 
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2 };
 typedef struct emulated_stream *cudaStream_t;
 typedef struct emulated_event *cudaEvent_t;
@@ -84,7 +92,8 @@ typedef struct emulated_graph *cudaGraphExec_t;
 cudaError_t cudaFree(void *p);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void *to, int byte, size_t bytes);
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream = nullptr);
 
@@ -125,7 +134,12 @@ struct cudaResourceDesc {
     } array;
   } res;
 };
-enum cudaTextureAddressMode { cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder };
+enum cudaTextureAddressMode {
+  cudaAddressModeWrap,
+  cudaAddressModeClamp,
+  cudaAddressModeMirror,
+  cudaAddressModeBorder
+};
 enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
 enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
 struct cudaTextureDesc {
@@ -137,20 +151,34 @@ struct cudaTextureDesc {
   int normalizedCoords;
 };
 struct cudaResourceViewDesc;
-cudaError_t cudaMalloc3DArray(cudaArray_t *out, const cudaChannelFormatDesc *channel, cudaExtent extent, unsigned flags = 0);
-cudaError_t cudaMallocArray(cudaArray_t *out, const cudaChannelFormatDesc *channel, size_t width, size_t height = 0, unsigned flags = 0);
+cudaError_t cudaMalloc3DArray(cudaArray_t *out, const cudaChannelFormatDesc *channel, cudaExtent extent,
+                              unsigned flags = 0);
+cudaError_t cudaMallocArray(cudaArray_t *out, const cudaChannelFormatDesc *channel, size_t width, size_t height = 0,
+                            unsigned flags = 0);
 cudaError_t cudaFreeArray(cudaArray_t a);
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p);
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream = nullptr);
-cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const cudaResourceDesc *resource, const cudaTextureDesc *texture, const cudaResourceViewDesc *view);
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const cudaResourceDesc *resource,
+                                    const cudaTextureDesc *texture, const cudaResourceViewDesc *view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t t);
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *out, const cudaResourceDesc *resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t s);
 
-/* ---- streams, events, graphs ------------------------------------------------------------------------------------ */
+/* ---- streams, events, graphs ------------------------------------------------------------------------------------
+ */
 
-enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum {
+  cudaStreamDefault = 0,
+  cudaStreamNonBlocking = 1,
+  cudaEventDefault = 0,
+  cudaEventBlockingSync = 1,
+  cudaEventDisableTiming = 2
+};
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
 typedef void (*cudaHostFn_t)(void *context);
 cudaError_t cudaStreamCreate(cudaStream_t *out);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);
@@ -175,23 +203,42 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 }
 
-template <class T> cudaError_t cudaMalloc(T **out, size_t bytes) {
+template <class T>
+cudaError_t cudaMalloc(T **out, size_t bytes) {
   extern cudaError_t emulated_malloc(void **, size_t);
   return emulated_malloc(reinterpret_cast<void **>(out), bytes);
 }
-template <class T> cudaError_t cudaMallocHost(T **out, size_t bytes, unsigned = 0) {
+template <class T>
+cudaError_t cudaMallocHost(T **out, size_t bytes, unsigned = 0) {
   extern cudaError_t emulated_malloc_host(void **, size_t);
   return emulated_malloc_host(reinterpret_cast<void **>(out), bytes);
 }
-template <class T> cudaError_t cudaHostAlloc(T **out, size_t bytes, unsigned flags) { return cudaMallocHost(out, bytes, flags); }
-template <class T> cudaChannelFormatDesc cudaCreateChannelDesc();
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float>() { return {32, 0, 0, 0, cudaChannelFormatKindFloat}; }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float2>() { return {32, 32, 0, 0, cudaChannelFormatKindFloat}; }
-template <> inline cudaChannelFormatDesc cudaCreateChannelDesc<float4>() { return {32, 32, 32, 32, cudaChannelFormatKindFloat}; }
+template <class T>
+cudaError_t cudaHostAlloc(T **out, size_t bytes, unsigned flags) {
+  return cudaMallocHost(out, bytes, flags);
+}
+template <class T>
+cudaChannelFormatDesc cudaCreateChannelDesc();
+template <>
+inline cudaChannelFormatDesc cudaCreateChannelDesc<float>() {
+  return {32, 0, 0, 0, cudaChannelFormatKindFloat};
+}
+template <>
+inline cudaChannelFormatDesc cudaCreateChannelDesc<float2>() {
+  return {32, 32, 0, 0, cudaChannelFormatKindFloat};
+}
+template <>
+inline cudaChannelFormatDesc cudaCreateChannelDesc<float4>() {
+  return {32, 32, 32, 32, cudaChannelFormatKindFloat};
+}
 static inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
-static inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t xsize, size_t ysize) { return {p, pitch, xsize, ysize}; }
+static inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t xsize, size_t ysize) {
+  return {p, pitch, xsize, ysize};
+}
 static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
-template <class T> cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t bytes, size_t offset = 0,
+                               cudaMemcpyKind = cudaMemcpyHostToDevice) {
   if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
   const cudaError_t e = cudaDeviceSynchronize(); /* kernels before it saw the old value */
   std::memcpy(reinterpret_cast<char *>(&symbol) + offset, from, bytes);
@@ -200,7 +247,10 @@ template <class T> cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, s
 
 /* ---- launches ------------------------------------------------------------------------------------------------- */
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore, cudaLaunchAttributeCooperative = 2 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
@@ -224,26 +274,30 @@ struct call {
   void (*run)(const void *arguments);
 };
 /* Checks a launch and puts it into its stream. name: as written in the source. */
-cudaError_t enqueue_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared, bool cooperative, cudaStream_t stream, call body);
+cudaError_t enqueue_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared,
+                           bool cooperative, cudaStream_t stream, call body);
 cudaError_t set_dynamic_shared(const void *kernel, int bytes);
 cudaError_t occupancy(int *blocks, const void *kernel, int threads, size_t shared);
 
 /* Arguments are converted and copied at the launch, as the driver does. */
 template <class... P, class... A>
-cudaError_t launch(const char *name, bool cooperative, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStream_t stream, A &&...arguments) {
+cudaError_t launch(const char *name, bool cooperative, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
+                   cudaStream_t stream, A &&...arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "a launch must give every parameter of the kernel");
   struct packed {
     void (*kernel)(P...);
     std::tuple<typename std::decay<P>::type...> copies;
   };
   const auto all = std::make_shared<packed>(packed{kernel, {static_cast<P>(arguments)...}});
-  return enqueue_launch(name, reinterpret_cast<const void *>(kernel), grid, block, shared, cooperative, stream, {all, sizeof(packed), [](const void *p) {
-    const packed *c = static_cast<const packed *>(p);
-    std::apply(c->kernel, c->copies);
-  }});
+  return enqueue_launch(name, reinterpret_cast<const void *>(kernel), grid, block, shared, cooperative, stream,
+                        {all, sizeof(packed), [](const void *p) {
+                           const packed *c = static_cast<const packed *>(p);
+                           std::apply(c->kernel, c->copies);
+                         }});
 }
 
-/* kernel<<<grid, block, shared, stream>>>(...) as an expression: emulated::configure(kernel, grid, block, shared, stream)(...). */
+/* kernel<<<grid, block, shared, stream>>>(...) as an expression: emulated::configure(kernel, grid, block, shared,
+ * stream)(...). */
 template <class... P>
 struct configured {
   const char *name;
@@ -258,7 +312,8 @@ struct configured {
   }
 };
 template <class... P>
-configured<P...> configure(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr) {
+configured<P...> configure(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared = 0,
+                           cudaStream_t stream = nullptr) {
   return {name, kernel, grid, block, shared, stream};
 }
 }  // namespace emulated
@@ -268,13 +323,22 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
   bool cooperative = false;
   for (unsigned i = 0; i < c->numAttrs; i++)
     if (c->attrs[i].id == cudaLaunchAttributeCooperative) cooperative = c->attrs[i].val.cooperative != 0;
-  return emulated::launch("a kernel", cooperative, kernel, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream, std::forward<A>(arguments)...);
+  return emulated::launch("a kernel", cooperative, kernel, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream,
+                          std::forward<A>(arguments)...);
 }
-template <class... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute what, int value) {
-  return what == cudaFuncAttributeMaxDynamicSharedMemorySize ? emulated::set_dynamic_shared(reinterpret_cast<const void *>(kernel), value) : cudaSuccess;
+template <class... P>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute what, int value) {
+  return what == cudaFuncAttributeMaxDynamicSharedMemorySize
+             ? emulated::set_dynamic_shared(reinterpret_cast<const void *>(kernel), value)
+             : cudaSuccess;
 }
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared) { return emulated::occupancy(blocks, kernel, threads, shared); }
-template <class... P> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads, size_t shared) {
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads,
+                                                                        size_t shared) {
+  return emulated::occupancy(blocks, kernel, threads, shared);
+}
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads,
+                                                          size_t shared) {
   return emulated::occupancy(blocks, reinterpret_cast<const void *>(kernel), threads, shared);
 }
 
