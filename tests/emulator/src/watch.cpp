@@ -165,6 +165,7 @@ static void look_at(const void *address, size_t bytes, bool write, bool atomic, 
   if (r) return touch(*r, p, bytes, write, atomic, pc);
   const char *arguments = static_cast<const char *>(launch_now->body.arguments.get());
   if (!write && p >= arguments && p + bytes <= arguments + launch_now->body.bytes) return;
+  if (allocation_at(p)) return; /* an array too large to be watched */
   if (p >= &__executable_start && p < &_end) {
     if (write) complain("out of bounds", pc, nullptr, "writes", "", "a variable of the host");
     return; /* constants, threadIdx */
