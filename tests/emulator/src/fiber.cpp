@@ -13,7 +13,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if (!defined(__x86_64__) && !defined(__aarch64__)) || defined(EMULATOR_UCONTEXT)
 #include <ucontext.h>
 #define FIBERS_BY_UCONTEXT 1
 #endif
@@ -203,7 +203,7 @@ void fiber_switch(fiber *to, bool for_good) {
 #endif
 #ifdef FIBERS_BY_UCONTEXT
   swapcontext(&from->context, &running->context);
-#elif defined(__x86_64__) || defined(__aarch64__)
+#else
   emulated_switch(&from->top, running->top);
 #endif
 #ifdef __SANITIZE_ADDRESS__

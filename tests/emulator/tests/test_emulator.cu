@@ -270,9 +270,12 @@ static int misuse(const std::string &what) {
 }
 
 static const char *program;
-/* The misuse in a process of its own: it must fail, and say so. */
+/* The misuse in a process of its own: it must fail, and say so. EMULATOR_LAUNCHER: what starts programs for another
+ * processor. */
 static void found(const char *what, const char *words) {
-  const std::string command = std::string("EMULATOR_SEED=3 ") + program + " " + what + " 2>&1";
+  const char *launcher = getenv("EMULATOR_LAUNCHER");
+  const std::string command =
+      std::string("EMULATOR_SEED=3 ") + (launcher ? launcher : "") + " " + program + " " + what + " 2>&1";
   std::string said;
   char line[1024];
   FILE *f = popen(command.c_str(), "r");

@@ -117,8 +117,11 @@ static void weights(void) {
 static void exponents(int spread, const char *group, int zero) {
   state = 100 + (uint64_t)spread;
   std::vector<float> t;
-  for (int i = 0; i < 5 * 5 * 5; i++)
-    t.push_back(ldexpf(uniform(-1, 1), (int)(bits32() % (uint32_t)(2 * spread + 1)) - spread));
+  for (int i = 0; i < 5 * 5 * 5; i++) {
+    const int exponent =
+        (int)(bits32() % (uint32_t)(2 * spread + 1)) - spread; /* drawn first, whatever the compiler */
+    t.push_back(ldexpf(uniform(-1, 1), exponent));
+  }
   std::vector<point> p = random_points(300, 0.6f, 4.4f);
   for (point &q : p)
     if (zero) q.u = floorf(q.u) + 0.5f; /* on texels along u: those beside have no weight */
@@ -128,7 +131,10 @@ static void four_exponents(void) {
   state = 77;
   std::vector<float> t;
   for (int i = 0; i < 3 * 3 * 3; i++)
-    for (int c = 0; c < 4; c++) t.push_back(ldexpf(uniform(-1, 1), c == 3 ? 25 : (int)(bits32() % 9) - 4));
+    for (int c = 0; c < 4; c++) {
+      const int exponent = c == 3 ? 25 : (int)(bits32() % 9) - 4;
+      t.push_back(ldexpf(uniform(-1, 1), exponent));
+    }
   fetches("four-channels", t, 3, 3, 3, 4, cudaAddressModeClamp, cudaFilterModeLinear, 0,
           random_points(200, 0.6f, 2.4f));
 }
