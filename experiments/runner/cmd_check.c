@@ -84,7 +84,9 @@ int rb_cmd_check(int argc, char **argv) {
       return rb_usage("check", "unknown option '%s'", argv[i]);
     else if (!checked(argv[i]))
       return rb_usage("check", "%s", rb_message());
-    else if (o.families < (int)(sizeof o.family / sizeof *o.family))
+    else if (o.families == (int)(sizeof o.family / sizeof *o.family))
+      return rb_usage("check", "more than %d families", o.families);
+    else
       o.family[o.families++] = argv[i];
     if (value && !*value) return rb_usage("check", "%s needs a value", argv[i]);
   }

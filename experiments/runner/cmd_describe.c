@@ -28,13 +28,13 @@ static int describe(const char *path, rb_preset preset) {
     return RB_EXIT_USAGE;
   }
   free(published);
-  printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name,
-         d->title, d->source, d->cache, d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
   if (rb_cases_expand(d, preset, -1, NULL, 0, &cases, &count) != RB_OK) {
     fprintf(stderr, "regbench describe: %s\n", rb_message());
     rb_descriptor_free(d);
     return RB_EXIT_USAGE;
   }
+  printf("%s/%s  %s\nsource: %s\ncache: %s   counters: %s   descriptor sha256: %s\n\n%s\n", d->paper, d->name,
+         d->title, d->source, d->cache, d->counters ? "yes" : "no", d->sha256, d->note ? d->note : "");
   printf("%d cases at preset %s\n", count, rb_preset_name(preset));
   for (int i = 0; i < count; i++) {
     const rb_workload *w;

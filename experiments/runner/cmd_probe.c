@@ -59,15 +59,19 @@ int rb_cmd_probe(int argc, char **argv) {
   if (rb_wants_help(argc, argv, probe_help)) return RB_EXIT_OK;
   for (int i = 0; i < argc; i++) {
     if ((value = rb_option(argc, argv, &i, "--samples"))) {
-      samples = atoi(value);
-      if (samples < 1 || samples > 10000) return rb_usage("probe", "--samples '%s': 1 to 10000", value);
+      char *end;
+      const long n = strtol(value, &end, 10);
+      samples = (int)n;
+      if (end == value || *end || n < 1 || n > 10000) return rb_usage("probe", "--samples '%s': 1 to 10000", value);
     } else if ((value = rb_option(argc, argv, &i, "--format"))) {
       if (rb_format_parse(value, &format) != RB_OK) return rb_usage("probe", "%s", rb_message());
     } else if (argv[i][0] == '-') {
       return rb_usage("probe", "unknown option '%s'", argv[i]);
     } else if (rb_variant_find(&rb_probe_family, argv[i], &v) != RB_OK) {
       return rb_usage("probe", "%s", rb_message());
-    } else if (count < 32) {
+    } else if (count == 32) {
+      return rb_usage("probe", "more than 32 names");
+    } else {
       only[count++] = argv[i];
     }
   }

@@ -47,7 +47,11 @@ static int is_value(const char *value, const char *words, const char **nearest) 
   char *end;
   int count = 0, found = 0;
   *nearest = NULL;
-  if (strcmp(words, "number") == 0) {
+  if (strcmp(words, RB_VALUES_COUNT) == 0) {
+    const size_t digits = strspn(value, "0123456789");
+    return digits > 0 && digits < 13 && value[digits] == '\0' && value[0] != '0';
+  }
+  if (strcmp(words, RB_VALUES_NUMBER) == 0) {
     const double v = strtod(value, &end);
     return end > value && *end == '\0' && isfinite(v);
   }

@@ -101,7 +101,7 @@ const char *rb_workload_values(const char *kind, const char *axis) {
   if (!rb_workload_reads(kind, axis)) return NULL;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (has_word(words[i].kinds, kind) && strcmp(words[i].axis, axis) == 0) return words[i].values;
-  return "number";
+  return has_word("points steps evaluations subjects iterations", axis) ? RB_VALUES_COUNT : RB_VALUES_NUMBER;
 }
 
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback) {
@@ -124,6 +124,7 @@ rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, do
 rb_status rb_size_parse(const char *text, rb_grid *out) {
   long long n[3];
   char rest;
+  if (text[strspn(text, "0123456789x")]) return RB_FAIL(RB_EINVAL, "size '%s': N or N1xN2xN3", text);
   if (sscanf(text, "%lldx%lldx%lld%c", &n[0], &n[1], &n[2], &rest) != 3) {
     if (sscanf(text, "%lld%c", &n[0], &rest) != 1) return RB_FAIL(RB_EINVAL, "size '%s': N or N1xN2xN3", text);
     n[1] = n[2] = n[0];

@@ -72,7 +72,9 @@ const char *rb_workload_axes(const char *kind);
 int rb_workload_reads(const char *kind, const char *axis);
 
 /* The values that a kind takes of an axis it reads, separated by blanks and with * and ? as in file names ("SET": any
- * data set that the suite knows); "number"; NULL where the kind does not read the axis. */
+ * data set that the suite knows); RB_VALUES_NUMBER or RB_VALUES_COUNT; NULL where the kind does not read the axis. */
+#define RB_VALUES_NUMBER "a finite number"
+#define RB_VALUES_COUNT "a whole number from 1 on"
 const char *rb_workload_values(const char *kind, const char *axis);
 
 /* Value of an axis of the case, or `fallback`. */

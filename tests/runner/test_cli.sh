@@ -281,6 +281,16 @@ expect 0 "0 failed" "${recorded[@]}"
 if ! "$bin" doctor | grep -q "^ok    GPU"; then expect 0 "recorded at [0-9a-f]{12}: the family's code has changed since" "${recorded[@]}"; fi
 expect 2 "no variant" "$bin" check --variant cpu/best
 expect 2 "whole number above 0" "$bin" check gausssum --largest none
+expect 2 "1 to 10000" "$bin" probe cpu/copy --samples 3x
+expect 2 "more than 32 names" "$bin" probe $(yes cpu/copy | head -33)
+expect 2 "more than 16 families" "$bin" check $(yes force | head -17)
+for count in 1e3 40.7 0 -1 007; do # a number that is counted with
+  sed -E "s/name: points,.*/name: points, quick: [\"$count\"]}/" "$experiments/shooting2018/scaling.yaml" >count.yaml
+  expect 2 "'$count' is no value of kind [a-z-]+: a whole number from 1 on" "$bin" describe count.yaml
+done
+sed -E 's/name: size, .*/name: size, quick: [" 8"]}/' "$experiments/brunn2020/table4.yaml" >size.yaml
+expect 2 "axis size: ' 8'" "$bin" describe size.yaml
+ok "describe tells nothing before it fails" test -z "$("$bin" describe size.yaml 2>/dev/null)"
 few=$("$bin" check gausssum --variant cpu/omp --largest 31 | tail -1)
 all=$("$bin" check gausssum --variant cpu/omp | tail -1)
 ok "check leaves large sets out: ${few%% *} of ${all%% *}" test "${few%% *}" -gt 0 -a "${few%% *}" -lt "${all%% *}"

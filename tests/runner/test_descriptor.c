@@ -150,7 +150,7 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD
           "methods:\n  - {label: A, kind: partial-x3, variant: cpu/omp, scheme: fd8}\naxes:\n  - {name: omega, "
           "quick: [high]}\n" COLUMNS,
-          "axis omega: 'high' is no value of kind partial-x3: number");
+          "axis omega: 'high' is no value of kind partial-x3: a finite number");
   refused(HEAD
           "methods:\n  - {label: A, kind: copy, variant: cpu/copy, basis: linear}\n"
           "axes:\n  - {name: size, quick: [\"8\"]}\n" COLUMNS,
@@ -223,7 +223,7 @@ static void words_are_what_parsers_take(void **s) {
     assert_int_equal(count, axes[i].words);
   }
   assert_null(rb_workload_values("copy", "data"));
-  assert_string_equal(rb_workload_values("partial-x3", "omega"), "number");
+  assert_string_equal(rb_workload_values("partial-x3", "omega"), RB_VALUES_NUMBER);
 }
 
 /* What a record brings along must not lead out of its folder. */
