@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/gzip_write.h"
 
 #include <errno.h>

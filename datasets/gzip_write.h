@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files written whole or not at all, compressed by all threads where the name ends in .gz. */
 #ifndef RB_GZIP_WRITE_H
 #define RB_GZIP_WRITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that a user names as input. */
 #ifndef RB_INPUT_FILE_H
 #define RB_INPUT_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Manifests of data sets: what a set is, where it comes from, its terms, and the sha256 of every file. */
 #ifndef RB_MANIFEST_H
 #define RB_MANIFEST_H

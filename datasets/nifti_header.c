@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/nifti_header.h"
 
 #include "datasets/input_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The 348 bytes at the start of a NIfTI-1 file, checked before a library reads them: it mends some values in silence
  * (a spacing or offset of 0) and prints lines of its own for others. */
 #ifndef RB_NIFTI_HEADER_H

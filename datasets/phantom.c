@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/phantom.h"
 
 #include <math.h>

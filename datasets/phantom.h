@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Deterministic test objects, defined by formulas: always there, on any grid. */
 #ifndef RB_PHANTOM_H
 #define RB_PHANTOM_H

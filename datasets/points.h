@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Point sets: legacy VTK files in ASCII (POINTS, and POLYGONS kept as they are) and CSV (a point a line). */
 #ifndef RB_POINTS_H
 #define RB_POINTS_H

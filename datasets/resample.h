@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bringing an image to another grid over the same field of view, voxel centres aligned. */
 #ifndef RB_RESAMPLE_H
 #define RB_RESAMPLE_H

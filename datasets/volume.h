@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A 3D image read from or written to NIfTI, with everything that can be wrong with a file told apart. */
 #ifndef RB_VOLUME_H
 #define RB_VOLUME_H

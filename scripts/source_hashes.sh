@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Write a C header with the sha256 of the sources behind each family's CPU and CUDA code, so that a record can say
 # which code produced it and a rendered table can mark cells whose code has changed since. Comments, blanks and line breaks
 # do not count, nor where a string or a macro is broken into lines. results/same_code.csv lists hashes that stand for the same code (scripts/same_code).

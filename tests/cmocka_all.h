@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cmocka needs these four before itself. */
 #ifndef RB_CMOCKA_ALL_H
 #define RB_CMOCKA_ALL_H

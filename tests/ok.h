@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that must succeed. */
 #ifndef RB_TEST_OK_H
 #define RB_TEST_OK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Host memory and the monotonic clock. */
 #include "cpu_ref/base/memory_limits.h"
 #include "kernels/base/backend.h"

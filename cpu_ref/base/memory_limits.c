@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "cpu_ref/base/memory_limits.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory this process may still take: the least of what the machine has left and what limits leave it. */
 #ifndef RB_MEMORY_LIMITS_H
 #define RB_MEMORY_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of compose on the CPU: all cores. */
 #include "kernels/compose/compose.h"
 

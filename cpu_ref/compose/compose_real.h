@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of cpu/naive and cpu/omp of compose, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_MOST (pragmas
  * or nothing). */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of compose: double; the trilinear sum over eight neighbours, each looked up with its bound check. */
 #include "kernels/compose/compose.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of derivative_omp.c, included once a precision with REAL and SUFFIX(name) defined.
  * A row is n3 contiguous values. Rows along x1 and x2 vectorise over x3; along x3 only the `taps` values
  * at both ends need the modulo. */

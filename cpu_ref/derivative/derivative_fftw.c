@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/fftw of derivative: gradient = 1 forward, 3 inverse transforms; divergence = 3 forward, 1 inverse. */
 #include "cpu_ref/spectral/fft_fftw.h"
 #include "kernels/derivative/derivative.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/naive of derivative: one thread, float32, a modulo in every tap. */
 #include "kernels/derivative/derivative.h"
 

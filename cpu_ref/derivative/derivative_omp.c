@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of derivative's finite differences on the CPU: all cores, rows vectorised. */
 #include "kernels/derivative/derivative.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of derivative: serial, double. Spectral derivatives are explicit sums over wave numbers, line by
  * line, O(n) a point: slow, obvious, and free of any FFT. */
 #include "kernels/derivative/derivative.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of field on the CPU: all cores, one pass an operation, sums in double. */
 #include "kernels/field/field.h"
 

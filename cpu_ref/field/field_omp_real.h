@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of cpu/omp of field, included once a precision with REAL and SUFFIX(name). A term whose coefficient is 0 reads
  * z instead (times 0 is skipped by the branch outside the loop). */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of field: serial loops, every operation in double, one rounding at the end. */
 #include "kernels/field/field.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The single-thread code that demons2020 divides by, in spirit: one thread, float32. */
 #include "kernels/force/force.h"
 

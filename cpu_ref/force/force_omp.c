@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of force on the CPU: all cores. */
 #include "kernels/force/force.h"
 

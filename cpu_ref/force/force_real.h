@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of cpu/naive and cpu/omp of force, once a precision: REAL, SUFFIX(name), PARALLEL and PARALLEL_SUM (pragmas or
  * nothing). */
 static void SUFFIX(force)(rb_grid g, REAL ratio, const REAL *fixed, const REAL *w, REAL *u) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of force: double, a node at a time. */
 #include "kernels/force/force.h"
 

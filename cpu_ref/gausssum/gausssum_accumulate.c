@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ways to add the N terms of a row in float32, to see what each costs in accuracy (shooting2018 section 2.2 blames
  * the sequence): cpu/pairwise halves recursively as the GPU's binary reduction does, cpu/block adds sums of 256
  * terms, cpu/kahan carries the lost bits along. Terms and arithmetic are the same as cpu/naive's. */

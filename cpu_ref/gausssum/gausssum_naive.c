@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's own CPU code in spirit (shooting2018, Algorithm 2): one thread, a double loop over the upper triangle,
  * every term added into the result arrays in memory, in sequence and in the arrays' precision. Its lost digits are a
  * result. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of gausssum on the CPU: all cores, the inner loop vectorised with its own exponential, sums by tiles in
  * double. */
 #include "kernels/gausssum/gausssum.h"

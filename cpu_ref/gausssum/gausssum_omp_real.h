@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of cpu/omp of gausssum, once a precision: REAL, SUFFIX(name), INTEGER and UNSIGNED of the same size, MANTISSA
  * bits, TERMS of the exponential's series, LEAST argument. */
 

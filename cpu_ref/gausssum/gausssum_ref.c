@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of gausssum: double, the printed sums as they stand. */
 #include "kernels/gausssum/gausssum.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/naive of interp: one thread, float32, index arithmetic in every tap. It is what an unoptimised
  * port looks like and what published speed-ups are quoted against; not the baseline of ours. */
 #include "kernels/interp/interp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of interp on the CPU: all cores, float32 and float64. The B-spline's exact periodic prefilter
  * runs as a recursion over lines; its start-up sum is cut below the precision of the type. */
 #include "kernels/interp/interp.h"

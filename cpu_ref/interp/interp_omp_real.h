@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of interp_omp.c, included once a precision with REAL and SUFFIX(name) defined. */
 
 /* One axis at a point: node offsets (already times the axis's stride) and weights. */

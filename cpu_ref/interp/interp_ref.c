@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of interp: serial, double, one loop a tap. Shares no code with the fast variants. */
 #include "kernels/interp/interp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Host roofs: STREAM copy and triad (McCalpin's byte counts: no write-allocate), float32 multiply-adds. */
 #include "kernels/probe/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The single-thread code that demons2020 divides by, in spirit: float32, a bound check a tap, every pass along its
  * own axis. */
 #include "kernels/smooth/smooth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Baseline of smooth on the CPU: all cores; every pass runs its vector loop along x3, whatever axis it filters. */
 #include "kernels/smooth/smooth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Body of cpu/omp of smooth, once a precision: REAL, SUFFIX(name). */
 
 /* Along x3: a row between two borders of zeros, then a vector loop a tap. */

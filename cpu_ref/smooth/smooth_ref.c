@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of smooth: double, one pass an axis, a bound check a tap. */
 #include "kernels/smooth/smooth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "cpu_ref/spectral/fft_fftw.h"
 
 #include <fftw3.h>

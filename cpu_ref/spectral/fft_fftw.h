@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Real 3D transforms by FFTW with plans kept: r [n1][n2][n3] <-> c [n1][n2][n3/2+1], unscaled. */
 #ifndef RB_FFT_FFTW_H
 #define RB_FFT_FFTW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/fftw of spectral: forward transforms, one pass over the coefficients, inverse transforms. */
 #include "cpu_ref/spectral/fft_fftw.h"
 #include "kernels/spectral/spectral.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of spectral: explicit DFT sums along one axis after the other, in double, over the full complex
  * grid. O(N (n1+n2+n3)). Shares no code with the fast variants. */
 #include "kernels/spectral/spectral.h"

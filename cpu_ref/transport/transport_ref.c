@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of transport: serial, double whatever the arrays hold, the printed formulas step by step over the oracles of
  * interp and derivative. Shares no arithmetic with the composed and fused variants. */
 #include "kernels/transport/transport.h"

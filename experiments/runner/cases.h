@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From a descriptor to its cases: methods x axes under a preset, filtered. */
 #ifndef RB_CASES_H
 #define RB_CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check: the command line. */
 #include "datasets/manifest.h"
 #include "experiments/runner/check/check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data: list, verify, import. */
 #include "datasets/manifest.h"
 #include "experiments/runner/commands.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* describe: one experiment before anything runs. */
 #include "experiments/runner/cases.h"
 #include "experiments/runner/commands.h"

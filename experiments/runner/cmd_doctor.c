@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* doctor: what this machine has and lacks. */
 #include "datasets/manifest.h"
 #include "experiments/runner/build_info.h"

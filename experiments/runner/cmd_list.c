@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* list: what there is. */
 #include "datasets/manifest.h"
 #include "experiments/runner/cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* probe: this machine's roofs. */
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"

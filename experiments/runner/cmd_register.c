@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* register: one of the systems on a user's own data. */
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"

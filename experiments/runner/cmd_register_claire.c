@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* register claire: the Gauss-Newton-Krylov solver on a user's own images. */
 #include "experiments/runner/commands.h"
 #include "experiments/runner/environment.h"

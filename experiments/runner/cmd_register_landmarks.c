@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* register landmarks: geodesic shooting on a user's own corresponding points. */
 #include "datasets/points.h"
 #include "experiments/runner/commands.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* report: the command line. */
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs of regbench. Each takes what follows its name and returns the exit code. */
 #ifndef RB_COMMANDS_H
 #define RB_COMMANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/counters.h"
 
 #include "experiments/runner/cases.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hardware counters of one case: floating-point instructions and bytes at L2 and at device memory.
  *
  * In this process by CUPTI's range profiler; where CUPTI refuses, by running this program again under `ncu`. */

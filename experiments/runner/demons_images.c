@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/demons_images.h"
 
 #include "experiments/runner/linear_at.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What demons2020's experiments run on: pairs with intensities as its authors' program takes them, and a velocity
  * that registers a pair. */
 #ifndef RB_DEMONS_IMAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An experiment descriptor: one YAML file a published table or figure, strictly read.
  *
  * Unknown keys, wrong types, missing keys and duplicate keys are RB_EFORMAT with file and line. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the checks of a descriptor's meaning share: the line that a complaint is about. */
 #ifndef RB_DESCRIPTOR_CHECK_H
 #define RB_DESCRIPTOR_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a descriptor that is run must not hold: keys that nobody reads, and values that would fail at work. */
 #include "experiments/runner/descriptor_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a descriptor says must mean something: methods, axes, claims and plots that refer to each other, told with
  * their line. */
 #include "experiments/runner/descriptor_check.h"

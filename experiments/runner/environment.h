@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a record was made: processor, memory, compiler, libraries, GPU, clocks. */
 #ifndef RB_ENVIRONMENT_H
 #define RB_ENVIRONMENT_H

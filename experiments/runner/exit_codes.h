@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Exit codes of regbench: one meaning each (DESIGN: the program). */
 #ifndef RB_EXIT_CODES_H
 #define RB_EXIT_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/host_apply.h"
 
 rb_status rb_to_backend(const rb_backend *b, const void *host, size_t bytes, void **out) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One call from host arrays to host arrays for any variant: upload, poisoned output, run, download.
  * For checks and small jobs; timed runs keep their arrays on the backend. */
 #ifndef RB_HOST_APPLY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/inputs.h"
 
 #include "datasets/manifest.h"

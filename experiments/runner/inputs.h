@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fields and point sets that the cases of an experiment run on. */
 #ifndef RB_INPUTS_H
 #define RB_INPUTS_H

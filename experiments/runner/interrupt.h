@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals that end a run: what was measured is kept, and the record says that it is not complete. */
 #ifndef RB_INTERRUPT_H
 #define RB_INTERRUPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the workloads on landmarks share: options by a case's axes, and a solver of a variant's configuration. */
 #ifndef RB_LANDMARK_CASE_H
 #define RB_LANDMARK_CASE_H

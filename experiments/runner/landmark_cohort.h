@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stand-in for shooting2018's 34 subjects (not public), by the paper's own pipeline on public data.
  *
  * Template landmarks: Poisson disks on the surface of one label of na01 (nirep; 13, a parahippocampal gyrus: the

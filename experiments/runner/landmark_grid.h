@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense field of a landmark match (shooting2018 equation 4) on a grid, as NIfTI. */
 #ifndef RB_LANDMARK_GRID_H
 #define RB_LANDMARK_GRID_H

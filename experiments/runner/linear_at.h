@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Trilinear value of a field on the host at one point: what prepares data, not what is measured. */
 #ifndef RB_LINEAR_AT_H
 #define RB_LINEAR_AT_H

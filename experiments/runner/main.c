@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* regbench: verbs, help, version. */
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/commands.h"

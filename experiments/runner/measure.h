@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timing of one set-up case: warm-up until steady, then samples, then order statistics. */
 #ifndef RB_MEASURE_H
 #define RB_MEASURE_H

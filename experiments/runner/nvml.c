@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/nvml.h"
 
 #include "kernels/cuda/device_info.h"

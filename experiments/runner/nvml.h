@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What NVML tells about the GPU, loaded at run time: absent libraries and unreadable values give NaN or "". */
 #ifndef RB_NVML_H
 #define RB_NVML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pairs of images to register: template, reference, and labels of both where there are any. */
 #ifndef RB_PAIRS_H
 #define RB_PAIRS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Slices of a registration as small pictures that travel in the record (brunn2020, Figures 5 and 6). */
 #ifndef RB_PANELS_H
 #define RB_PANELS_H

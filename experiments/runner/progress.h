@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress on stderr: a bar on a terminal, one line a finished case elsewhere. stdout stays free. */
 #ifndef RB_PROGRESS_H
 #define RB_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Records: one JSON file a run of an experiment (results/schema/README.md), and its journal. */
 #ifndef RB_RECORD_H
 #define RB_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What every method of `regbench register` that takes two images shares: options, reading, memory, results. */
 #ifndef RB_REGISTER_IMAGES_H
 #define RB_REGISTER_IMAGES_H

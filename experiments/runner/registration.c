@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/registration.h"
 
 #include "experiments/runner/environment.h"

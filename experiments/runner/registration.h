@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the verb register and the registration workloads report of a solve: metrics, tables, overlaps. */
 #ifndef RB_REGISTRATION_H
 #define RB_REGISTRATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/registration.h"
 
 /* need: bytes on the backend for the solve and, with label maps, for a second transport that carries labels while the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine's roofs, measured once a process: what every "% of copy" of a run divides by. */
 #ifndef RB_ROOFS_H
 #define RB_ROOFS_H

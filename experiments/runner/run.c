@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/run.h"
 
 #include "experiments/runner/build_info.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* regbench run: descriptors to records. */
 #ifndef RB_RUN_H
 #define RB_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One case of a run: set up, poison, run, verify, measure, verify the last timed output. Times exist only for
  * verified cases. */
 #ifndef RB_RUN_CASE_H

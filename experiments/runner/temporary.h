@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Folders for what lives as long as a case. */
 #ifndef RB_TEMPORARY_H
 #define RB_TEMPORARY_H

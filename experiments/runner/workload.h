@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A workload turns one case of an experiment (a method at one point of the axes) into something that can be
  * predicted, set up, run, timed and verified. It never measures time itself. */
 #ifndef RB_WORKLOAD_H

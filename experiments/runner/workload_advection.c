@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* advection: an image carried forward by a velocity, and back by its negative (brunn2020, Table 3): 14
  * interpolations.
  *

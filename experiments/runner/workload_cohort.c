@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* landmarks-cohort: Table 1 of shooting2018 as it was made: the template is matched to every subject of a cohort, one
  * after the other, and what is reported are means over the subjects.
  *

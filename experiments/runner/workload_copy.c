@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* copy and copy-halo: the memory roofs of brunn2020 section 3.2, on a grid of the case's size. */
 #include "experiments/runner/host_apply.h"
 #include "experiments/runner/workload.h"

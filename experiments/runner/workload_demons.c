@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* demons: a whole log-demons registration (demons2020, Figure 9), from v = 0 on images that are already on the
  * backend; demons-pictures: the same, and slices of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* smooth, smooth-x1 to -x3, compose, compose-loaded: the kernels of demons2020 on a velocity field that registers a
  * pair.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gradient, divergence (brunn2020 Table 5) and partial-x3 (Figure 2: a wave of frequency omega).
  *
  * All three run a whole gradient or divergence; fields are analytic, so every value is judged by the exact

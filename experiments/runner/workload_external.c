@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* external-registration: a program of others registers the pair, as a child process over NIfTI files in a temporary
  * folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gauss-sum, gauss-flow, gauss-backward: the sums of the family gausssum over N points (shooting2018 sections 2.2
  * to 2.5).
  *

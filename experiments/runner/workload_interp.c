@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* interp (load + eval), interp-eval (eval of a loaded field), prefilter (load alone).
  *
  * Verified against the oracle on a sample of the points, and for the analytic field against the exact values at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* landmarks: a whole match by geodesic shooting (shooting2018, Table 1); landmarks-pictures: the same, and where
  * every point went (Figure 2); landmarks-gradient: one evaluation of the objective and its gradient.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* published: a row of a paper's table that nothing here can run; it shows the printed values and is never judged. */
 #include "experiments/runner/workload.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* registration: a whole solve, from v = 0 on images that are already on the backend: what brunn2020's Table 7 times.
  *
  * Verified: the solver says that it converged, and mismatch and gradient at its velocity, worked out anew in float64

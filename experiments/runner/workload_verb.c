@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* register-files: the verb `register claire` as a user runs it, files in, files out: this program as a child process
  * on a pair of NIfTI files with labels, in a temporary folder. The data set's own files where the pair comes from one
  * (256 x 300 x 256 for nirep, brought to the case's size by the verb), else a phantom's at that size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A backend is where arrays live and kernels run: host memory, or one CUDA device.
  *
  * rb_alloc counts live bytes and their high-water mark. Debug builds (no NDEBUG) fill new memory with

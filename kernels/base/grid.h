@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Regular periodic grid on (0, 2 pi)^3.
  *
  * Axis 0 is x1 (slowest), axis 2 is x3 (fastest): value (i1,i2,i3) lies at index (i1*n2 + i2)*n3 + i3.

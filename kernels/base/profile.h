@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a solve spends where: calls, model bytes and time by kernel class, noted by the families' front doors.
  *
  * Counting is always on and costs nothing; times are taken between rb_profile_start(…, timed) and rb_profile_stop, by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Families, their variants, and the exact names under which result files quote them. */
 #ifndef RB_BASE_REGISTRY_H
 #define RB_BASE_REGISTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Counter-based random numbers: value number i of stream s does not depend on thread count or order.
  * SplitMix64's finaliser (Steele, Lea, Flood 2014) over a Weyl sequence. */
 #ifndef RB_BASE_RNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status codes and the message that goes with the first failure.
  *
  * Every fallible function returns rb_status. The first failure of a thread stores its message with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Declares a family's ops tables and lists its variants. Included once by <family>.c, after defining
  *   RB_FAMILY_OPS  the family's ops type,   RB_FAMILY_DEF  its "<family>_variants.def".
  * Leaves `static const rb_variant variants[]`. No include guard: it is a piece of the file that includes it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* compose: what displacement fields do, trilinear on a voxel grid.
  *
  * compose       out(x) = a s2(x) + a s1(x + a s2(x))     (id + out) = (id + a s1) o (id + a s2)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the CUDA variants of compose share: supports, plan, and the operations that interpolate nothing. */
 #ifndef RB_COMPOSE_CUDA_CUH
 #define RB_COMPOSE_CUDA_CUH

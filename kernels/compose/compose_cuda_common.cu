@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Determinant, bracket, greatest length, padding: the same in every CUDA variant. */
 #include "kernels/compose/compose_cuda.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* B1 (demons2020): interpolation in the kernel from global memory, no reuse but what the caches offer. */
 #include "kernels/compose/compose_cuda.cuh"
 

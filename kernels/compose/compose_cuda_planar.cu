@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: float32 weights, the field read where it lies, planar. A block takes 32 nodes of x3 by a few of x2 and DEEP
  * planes, so that corners are found in the L1 cache; a thread takes one plane after the other and fetches the next
  * displacement before it reads the corners of this one. Vectors: weights and offsets are worked out once for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* B3 (demons2020): the texture unit interpolates, a fetch a component; its weights have 8 fractional bits. */
 #include "kernels/compose/compose_texture.cuh"
 

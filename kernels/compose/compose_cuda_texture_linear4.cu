@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* B4 (demons2020): one filtered fetch of a float4 brings all three components. */
 #include "kernels/compose/compose_texture.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* B2 (demons2020): the eight corners through the texture path, weights in float32. */
 #include "kernels/compose/compose_texture.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* B2 to B4: the field that is interpolated lies in 3D arrays behind textures whose border is 0; `load` copies it
  * there. */
 #ifndef RB_COMPOSE_TEXTURE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CUDA memory, stream and event timer of the current device. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/pinned.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stand-in for the CUDA backend in builds without nvcc: everything that asks for a GPU learns why. */
 #include "kernels/base/backend.h"
 #include "kernels/cuda/device_info.h"

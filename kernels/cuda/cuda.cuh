@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The only places where CUDA calls are checked and kernels are launched. */
 #ifndef RB_CUDA_CUH
 #define RB_CUDA_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cuda/cupti_counters.h"
 
 #include "kernels/cuda/cuda.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hardware counters of a piece of work in this process, by CUPTI's range profiler, loaded at run time. */
 #ifndef RB_CUPTI_COUNTERS_H
 #define RB_CUPTI_COUNTERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stand-in for hardware counters in builds that have none: without nvcc, and where kernels are executed on the CPU.
  */
 #include "kernels/cuda/cupti_counters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/cuda/device_info.h"
 
 #include <cuda_profiler_api.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All that lies between the kernels and the language: launches, shared memory sized at the launch, textures, PTX. Two
  * implementations: nvcc's, and that of tests/emulator, which executes the same .cu files on a CPU. Kernels use these
  * names only; CONTRIBUTING says what else they must obey. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pinned host memory for the few bytes that a kernel tells the host: pinning costs 0.6 ms a time, so slots of one
  * page are lent. */
 #ifndef RB_CUDA_PINNED_H

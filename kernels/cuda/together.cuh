@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Launch of a kernel whose blocks wait for each other. */
 #ifndef RB_CUDA_TOGETHER_CUH
 #define RB_CUDA_TOGETHER_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/derivative/derivative.h"
 
 #include "kernels/base/profile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* derivative: gradient of a scalar field, divergence of a 3-vector field, periodic, any size.
  *
  * f [n1][n2][n3] -> g [3][n1][n2][n3],  g_a = d f / d x_a          (units: 1 / length, grid of base/grid.h)

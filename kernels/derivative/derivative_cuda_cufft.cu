@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-FFT (brunn2020 2.3.2): real 3D transforms; the pass between them reads a coefficient once and writes
  * three for the gradient, reads three and writes one for the divergence. */
 #include "kernels/derivative/derivative.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: all three axes in one kernel, without shared memory. A thread takes V neighbouring values of x3 through
  * PLANES planes; the values of the x1 stencil stay in registers, one plane ahead of their use; neighbours along x2
  * and x3 come from the L1 cache, where the threads beside it have just put them. Short columns keep those neighbours

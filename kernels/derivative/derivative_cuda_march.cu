@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: all three axes in one kernel. A block owns a tile of (x3, x2) and marches along x1: the nine values
  * of the x1 stencil stay in registers, the current plane with its halo lies in shared memory, every value
  * comes from device memory about once. V values of x3 a thread (4: 16-byte accesses, when n3 divides by 4). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/naive of derivative: a thread a point, every tap from global memory. */
 #include "kernels/derivative/derivative_fd.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-FD8 (brunn2020 2.3.2, 3.2): a block loads a 2D tile with halo into shared memory and differentiates
  * along one axis; one kernel an axis. Any size, periodic. */
 #include "kernels/derivative/derivative_fd.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernels of cuda/direct share: a block is LANES x ROWS threads, a thread takes V neighbouring values of x3
  * through a column of planes. */
 #ifndef RB_DERIVATIVE_DIRECT_CUH

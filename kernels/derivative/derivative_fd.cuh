@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the CUDA finite-difference variants share. */
 #ifndef RB_DERIVATIVE_FD_CUH
 #define RB_DERIVATIVE_FD_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/direct's divergence of fields large enough to fill a GPU with tall columns. What a plane adds (v3's rows, v2's
  * rows with their halo, v1 HALO planes further on) comes through shared memory by asynchronous copies, DEPTH - 1
  * planes ahead: more bytes are under way than the loads of two resident blocks could wait for in registers, and of v1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/field/field.h"
 
 #include "kernels/base/profile.h"

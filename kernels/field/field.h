@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* field: pointwise arithmetic and reductions of fields; what optimisers and time-stepping need between the kernels.
  *
  * fill        z = a

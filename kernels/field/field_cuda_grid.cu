@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/grid of field: a thread handles four values by 16-byte accesses (one by one where arrays are not aligned).
  * Reductions leave one partial sum a block, which one more block adds in a fixed order: results repeat bit by bit. */
 #include "kernels/cuda/cuda.cuh"

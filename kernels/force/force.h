@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* force: the update of demons registration, and what it lowers.
  *
  * force:   d = fixed - warped,   g = grad warped,   u = d g / (|g|^2 + (sigma_i / sigma_x)^2 d^2),   0 where the

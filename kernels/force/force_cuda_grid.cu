@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/grid of force: a thread a node; what neighbours share comes from the L1 cache. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/force/force.h"

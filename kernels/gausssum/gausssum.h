@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gausssum: sums of a Gaussian kernel over pairs of points, as Hamiltonian landmark flows need them.
  *
  *   G_ij = exp(-|q_i - q_j|^2 / (2 sigma^2)),  d_ij = q_i - q_j

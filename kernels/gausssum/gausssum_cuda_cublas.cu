@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/cublas of gausssum: the paper's first design (shooting2018 section 2.4). One kernel writes every pair's terms
  * as N x N matrices, cuBLAS multiplies them with a vector of ones. It needs 4 N^2 bytes a component, twice as many
  * components as dimensions. libcublas is opened when it is asked for: a host without it lacks this variant and

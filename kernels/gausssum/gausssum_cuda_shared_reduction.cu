@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/shared-reduction of gausssum: the paper's design (shooting2018 section 2.5). A block a point; its threads add
  * their share of the pairs in registers, then pair up in shared memory, the upper half onto the lower, until a warp
  * is left, which finishes by shuffles. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/tiled of gausssum (ours). Two ways:
  *
  * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh. A whole flow is one

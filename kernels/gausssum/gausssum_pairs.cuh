@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What one pair of points adds to the sums of the family, for every CUDA variant; float32.
  *
  * An op holds the values that it reads of a point (IN: q, p, alpha, beta as it needs them), the sums that it keeps

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `rows` of cuda/tiled: sums over some thousand points, and whole flows of them in one launch.
  *
  * A warp holds ROWS points in registers and its lanes walk over the others; a block's 8 to 12 warps split the points

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/interp/interp.h"
 
 #include "kernels/base/profile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* interp: values of a field at arbitrary points.
  *
  *   out_c(p) = sum_ijk  w_i(t1) w_j(t2) w_k(t3)  c_c[b1+i, b2+j, b3+k],   b = floor(x_p), t = x_p - b

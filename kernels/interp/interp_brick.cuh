@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: float32 evaluation straight from the field, and the order in which blocks visit points.
  *
  * When there are as many points as nodes, point p is taken to belong near node p (a registration's

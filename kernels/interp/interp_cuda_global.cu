@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: float32 weights, loads through L1, a block works on a brick of points. */
 #include "kernels/interp/interp_brick.cuh"
 

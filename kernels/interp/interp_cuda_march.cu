@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: as cuda/global, one point at a time with the next one's coordinates in flight, for linear.
  *
  * A point needs 8 loads that hit L1 and 3 that come from device memory. Fetching the 3 of the next point before the 8

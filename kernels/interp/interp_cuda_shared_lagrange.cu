@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-LAG with shared memory (brunn2020 3.1.1): all points lie in one cell, so a block loads that cell's
  * 4x4x4 values once and every thread reads them from shared memory. */
 #include "kernels/interp/interp_weights.cuh"

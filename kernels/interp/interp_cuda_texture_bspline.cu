@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-TXTSPL (brunn2020 2.3.1): 15-tap prefilter as an axis-aligned stencil, then eight weighted trilinear
  * fetches: an axis's taps pair up as (w0, w1) and (w2, w3), each pair one fetch between its nodes. */
 #include "kernels/interp/interp_prefilter.cuh"

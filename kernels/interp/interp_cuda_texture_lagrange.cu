@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-TXTLAG (brunn2020 2.3.1): cubic Lagrange by 27 weighted trilinear fetches. An axis's two middle
  * weights have one sign and merge into one fetch between their nodes; the outer two differ in sign from
  * them and stay point fetches: 3 fetches an axis. */

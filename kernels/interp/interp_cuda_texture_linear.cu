@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-TXTLIN (brunn2020 2.3.1): one hardware trilinear fetch a point; the unit's weights have 8 fractional bits. */
 #include "kernels/interp/interp_texture.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU-LAG (brunn2020 2.3.1): cubic Lagrange, the texture as a look-up table, weights in float32. */
 #include "kernels/interp/interp_texture.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: as cuda/global, with the block's neighbourhood staged in shared memory.
  *
  * A block finds the bounding box of its points' cells, copies that box (periodic or clamped copy-in, so that

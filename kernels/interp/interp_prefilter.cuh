@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Prefilters of the cubic B-spline on the GPU; float32, periodic, any size. in and out differ. */
 #ifndef RB_INTERP_PREFILTER_CUH
 #define RB_INTERP_PREFILTER_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan that all texture variants of interp share: one 3D CUDA array and texture object a component. */
 #ifndef RB_INTERP_TEXTURE_CUH
 #define RB_INTERP_TEXTURE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Float32 weights and cells shared by the CUDA variants of interp. */
 #ifndef RB_INTERP_WEIGHTS_CUH
 #define RB_INTERP_WEIGHTS_CUH

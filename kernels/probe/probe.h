@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* probe: the roofs that every table divides by, measured on the machine at hand.
  *
  * Each variant measures one roof and returns a rate. Bytes count what is read plus what is written. */

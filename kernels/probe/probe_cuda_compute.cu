@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic, texture and launch roofs of the GPU. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/probe/probe.h"

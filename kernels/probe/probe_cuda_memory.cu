@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory roofs of the GPU: copy kernel, cudaMemcpy, copy with halo (brunn2020 3.2), triad, L2 reads. */
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/probe/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* smooth: separable Gaussian filter of fields on a voxel grid, zero outside.
  *
  *   out(x) = sum_{|d1|,|d2|,|d3| <= r} k(d1) k(d2) k(d3) f(x + d),   k(d) = exp(-d^2 / (2 sigma^2)) / sum_{|e| <= r}

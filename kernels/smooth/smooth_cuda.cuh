@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the CUDA variants of smooth share: supports, plan, weights. */
 #ifndef RB_SMOOTH_CUDA_CUH
 #define RB_SMOOTH_CUDA_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A3 (demons2020): along x2 and x1 a block takes 32 neighbouring lines, so that its loads coalesce, and covers them
  * piece by piece; along x3 a line a block, as A2. */
 #include "kernels/smooth/smooth_cuda.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours: all three axes in one kernel. Planes of a tile are filtered along x2 and x3 from shared memory and along x1
  * in registers, where a thread keeps the sums that are not complete yet. Radii are compiled in (compiled_radius). */
 #include "kernels/smooth/smooth_cuda_march.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours, in three files: smooth_cuda_march.cu filters all axes at once up to radius FUSED_MOST; smooth_cuda_passes.cu
  * one axis up to PASSES_MOST, with radii compiled in; smooth_cuda_wide.cu one axis at any radius. */
 #ifndef RB_SMOOTH_CUDA_MARCH_CUH

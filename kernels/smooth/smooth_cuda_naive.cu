@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A1 (demons2020): a thread a value; every tap is a load from global memory with its bound check. */
 #include "kernels/smooth/smooth_cuda.cuh"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours, one axis at a time. Along x1 and x2 a thread marches down a column and keeps the sums that are not complete
  * yet in registers: every value is loaded once and added to all of them, acc[j] = acc[j + 1] + k(j) f, where the
  * shift costs nothing. Along x3 a thread works out neighbouring outputs of a row.

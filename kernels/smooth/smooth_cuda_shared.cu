@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A2 (demons2020): a block loads one line of the filtered axis into shared memory, zeros at both ends, and filters it
  * there. Along x2 and x1 neighbouring threads load values a row or a plane apart: nothing coalesces, as the paper
  * shows. */

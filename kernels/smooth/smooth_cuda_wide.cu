@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours for wide kernels, one axis at a time: a block takes 32 lines side by side and 128 outputs of each, and lets
  * the values that these need pass through shared memory, 32 of every line at a time. A lane has a line and a warp 16
  * of its outputs: one value read serves 16 products, whose weights, the same for all lanes, wait in registers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/spectral/fft_cuda.cuh"
 
 #define RB_CUFFT_TRY(call)                                                                                         \

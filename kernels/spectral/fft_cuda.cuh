@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Real 3D transforms by cuFFT with plans kept: r [batch][n1][n2][n3] <-> c [batch][n1][n2][n3/2+1], unscaled. */
 #ifndef RB_FFT_CUDA_CUH
 #define RB_FFT_CUDA_CUH

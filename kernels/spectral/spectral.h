@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* spectral: operators that are diagonal under the real 3D Fourier transform of the periodic grid.
  *
  * in, out [components][n1][n2][n3]; out = F^-1 ( S(k) F in ), forward unscaled, 1/N folded into S.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/cufft of spectral: transforms, and one pass that multiplies all components by the symbol and 1/N. */
 #include "kernels/spectral/fft_cuda.cuh"
 #include "kernels/spectral/spectral.h"

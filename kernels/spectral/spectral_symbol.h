@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Symbols of the spectral operators for cpu/fftw and cuda/cufft; the oracle has its own.
  * Every operator has the form S b = p b + q k (k.b), with q = 0 for the scalar ones.
  * RB_DEVICE is __host__ __device__ under nvcc and empty elsewhere. */

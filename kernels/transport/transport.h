@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transport: the semi-Lagrangian equations of brunn2020 (section 2.2) for one stationary velocity v on the periodic
  * grid.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/composed and cuda/composed of transport: brunn2020's separate kernels, called through their families' front
  * doors. The divergence and its values at the characteristics' feet are worked out anew in every adjoint, as in the
  * paper's counts. */

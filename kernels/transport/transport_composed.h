@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What cuda/fused shares with the composed transport: its plan, its small steps, and the functions that it keeps. */
 #ifndef RB_TRANSPORT_COMPOSED_H
 #define RB_TRANSPORT_COMPOSED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ours. What depends on velocity and state alone is worked out once a Newton step and kept for all its Hessian
  * products: grad m^j, its values at the feet, and the adjoint's growth factor. A product then is one pass   s^j =
  * -dt/2 ( I[grad m^j](X).I[vt](X) + grad m^{j+1}.vt )   for all steps together, steps - 1  mt <- I[mt](X) + s^j,

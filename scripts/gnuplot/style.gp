@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Colours that stay apart for colour-blind readers (Okabe and Ito), one line style a method.
 array C[12] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7B3294", "#A6761D", "#666666", "#1B9E77", "#E7298A"]
 COLOR1 = C[1]; COLOR2 = C[2]; COLOR3 = C[3]; COLOR4 = C[4]; COLOR5 = C[5]; COLOR6 = C[6]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating a registration: plans, buffers, preprocessing. */
 #include "solvers/claire/claire_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* claire: diffeomorphic registration by a stationary velocity (brunn2020, section 2).
  *
  *   minimise  J(v) = 1/2 hd |m(1) - m_R|^2 + R(v),   d_t m + v.grad m = 0, m(0) = m_T

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of brunn2020's Table 6 and their twins, as configuration; parameters and their defaults. */
 #include "solvers/claire/claire_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of solvers/claire share. */
 #ifndef RB_CLAIRE_IMPL_H
 #define RB_CLAIRE_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Objective, reduced gradient and Gauss-Newton Hessian products (brunn2020, equations 1 to 4). */
 #include "solvers/claire/claire_impl.h"
 

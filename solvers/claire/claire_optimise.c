@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The levels of the continuation, each a TaoSolve: NLS with Armijo's rule around KSPCG. */
 #include "solvers/claire/claire_impl.h"
 

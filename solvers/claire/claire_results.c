@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a registration leaves: velocity, warped image, displacement, det F, labels. */
 #include "solvers/claire/claire_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Overlap of label maps: what registration papers report as Dice. */
 #ifndef RB_OVERLAP_H
 #define RB_OVERLAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/demons/demons_impl.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* demons: diffeomorphic log-demons registration (demons2020 Algorithm 1; Vercauteren et al.).
  *
  * A velocity v whose exponential s = exp(v) warps the template M onto the reference F, both in voxels of one grid. An

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Several resolutions: the velocity of a grid half as fine is where the finer one starts. */
 #include "solvers/demons/demons.h"
 

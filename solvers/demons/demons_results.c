@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images in, fields out: between the host's arrays on the images' own grid and the padded ones of the backend. */
 #include "solvers/demons/demons_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program as a child process: its output in a file, its failure in one line. */
 #ifndef RB_CHILD_H
 #define RB_CHILD_H

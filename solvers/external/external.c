@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/external/external.h"
 #include "solvers/external/child.h"
 

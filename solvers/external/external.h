@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs of others as baselines: NIfTI in, NIfTI out, run as a child process and timed from outside.
  *
  * plastimatch-log-demons: ITK's log-domain demons as packaged by Debian (plastimatch), all cores. */

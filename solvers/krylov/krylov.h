@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* PETSc on a backend's memory: a vector type whose values lie where the kernels work, so that KSP and TAO run there.
  *
  * PETSc computes its scalars in double; the values are the plan's type (float32 on the GPU). Sums are taken in

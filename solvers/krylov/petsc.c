@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Starting PETSc, and errors across its border. */
 #include "solvers/krylov/krylov.h"
 

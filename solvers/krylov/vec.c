@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The PETSc vector type "regbench": values in a backend's memory, arithmetic by the field family.
  * petsc/private/vecimpl.h is PETSc's header for authors of vector types. */
 #include "kernels/field/field.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* PETSc vectors for an optimiser of some thousand unknowns beside a GPU. */
 #ifndef RB_LANDMARKS_HOST_VEC_H
 #define RB_LANDMARKS_HOST_VEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/landmarks/landmarks_impl.h"
 
 #include <math.h>

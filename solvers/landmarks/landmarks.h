@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* landmarks: matching of corresponding points by geodesic shooting (shooting2018).
  *
  *   minimise over p0   E = H(q0, p0) + lambda sum_i |q_i(1) - target_i|^2,

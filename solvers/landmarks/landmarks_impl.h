@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the solver share. */
 #ifndef RB_LANDMARKS_IMPL_H
 #define RB_LANDMARKS_IMPL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status, memory accounting, names, random numbers, grids. */
 #include "tests/cmocka_all.h"
 

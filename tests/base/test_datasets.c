@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NIfTI in and out with everything that can be wrong; resampling; phantoms. */
 #include "tests/cmocka_all.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Index arithmetic beyond 2^31 points: gradients on 1300^3 by every CUDA variant, where kernels are executed on a
  * CPU. A sample of the blocks runs, the last one among them, and memory costs only what is touched, so that 35 GB of
  * arrays need none of it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Launches and dynamic shared memory that both nvcc and the emulator's compiler understand. */
 #pragma once
 #include <cuda_runtime.h>

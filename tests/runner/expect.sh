@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sourced by the tests of the program: `expect`, `ok`, and a folder of their own to work in, $work.
 set -u
 bin=$(realpath "$1")

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The program as a user meets it: its verbs but `register`, every exit code, bad input, interruption, two runs at once.
 # usage: test_cli.sh PATH_TO_REGBENCH
 golden=$(realpath "$(dirname "$0")/../golden")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptors: every error is told with file, line and what was meant; cases expand as described. */
 #include "tests/cmocka_all.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The committed H200 record of table7-point against CLAIRE's own iteration histories there, step by step; and this
  * build's CPU solver against the record, where the brains are imported. */
 #include "tests/cmocka_all.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics, verdicts, comparisons, CSV: against values worked out by hand. */
 #include "tests/cmocka_all.h"
 

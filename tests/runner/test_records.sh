@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Records: what a later run may not take from an earlier one, what a comparison may not overlook, what a record from elsewhere may not do.
 # usage: test_records.sh PATH_TO_REGBENCH
 # shellcheck source=tests/runner/expect.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The verb `register`: usage, bad images and points, no convergence, interruption, results.
 # usage: test_register.sh PATH_TO_REGBENCH
 # shellcheck source=tests/runner/expect.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Bugs planted in copies of kernels, one at a time, must be caught where CUDA sources are executed on a CPU: by the build that watches every access, or by the one with AddressSanitizer and
 # UndefinedBehaviorSanitizer. A copy shadows the kernel's file on the include path; only what includes it is compiled again, and linked before the library that holds the original.
 # usage: planted_bugs.sh BUILD [NAME...]     BUILD: a folder configured with -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON, and Ninja; the bugs that this build must catch

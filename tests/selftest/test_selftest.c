@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Breaks kernels on purpose and demands that check notices: a check that cannot fail proves nothing.
  *
  * Each saboteur wraps a correct variant and spoils its output in one way that real kernels fail. */

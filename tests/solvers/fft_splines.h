@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The twin of CLAIRE's GPU rows with spectral derivatives: the paper's cubic CPU row with splines instead of Lagrange
  * polynomials. */
 #ifndef RB_TEST_FFT_SPLINES_H

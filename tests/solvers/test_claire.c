@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whole registrations by the CLAIRE solver: recovery of a known deformation, agreement of its forms, counts, bad
  * images, memory. */
 #include "tests/ok.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The CLAIRE solver at one velocity: gradient and Hessian as derivatives, regularisations, det F, on images so smooth
  * that discretisation errors are small. */
 #include "tests/ok.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every CUDA configuration of the solvers takes the same first steps as its CPU twin, on problems small enough for
  * GPUs that are executed on a CPU. */
 #include "tests/ok.h"

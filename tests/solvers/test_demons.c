@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The log-demons solver: what an exponential must satisfy, a known deformation found again, and bad options. */
 #include "tests/ok.h"
 

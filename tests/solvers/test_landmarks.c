@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The landmark solver: its gradient, what a Hamiltonian flow conserves, and a match. */
 #include "tests/ok.h"
 

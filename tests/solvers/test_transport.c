@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The semi-Lagrangian transport against a flow whose solution is known: orders of convergence in time and space. */
 #include "tests/ok.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* regbench check: every variant against the oracle and against the properties its family promises. */
 #ifndef RB_CHECK_H
 #define RB_CHECK_H

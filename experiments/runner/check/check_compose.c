@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the compose family. */
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"

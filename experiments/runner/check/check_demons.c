@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the demons solver's exponential, scaling and squaring of a velocity field, on every variant's own
  * kernels. */
 #include "experiments/runner/check/check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the gausssum family: single sums. */
 #include "experiments/runner/check/check_gausssum.h"
 #include "experiments/runner/host_apply.h"

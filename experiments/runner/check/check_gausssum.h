@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the checks of the gausssum family share: sets of points, and the sums that a variant makes of them. */
 #ifndef RB_CHECK_GAUSSSUM_H
 #define RB_CHECK_GAUSSSUM_H

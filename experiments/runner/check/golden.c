@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recorded GPU outputs: files under tests/golden, one a variant: a line "# recorded at COMMIT by code HASH on GPU",
  * "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and "lacks NAME" for cases of the family that
  * the recording has no output of, because the variant does not do them or none was made yet. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/cells.h"
 
 #include "experiments/runner/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of a report: a record's cells beside what is printed, and its claims, each with a verdict. */
 #ifndef RB_CELLS_H
 #define RB_CELLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/compare.h"
 
 #include "experiments/runner/exit_codes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* regbench compare: two records, case by case. */
 #ifndef RB_COMPARE_H
 #define RB_COMPARE_H

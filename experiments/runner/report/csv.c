@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/csv.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Published values: a CSV with a header line; values stay as printed. Lines that start with '#' are comments. */
 #ifndef RB_CSV_H
 #define RB_CSV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plots from records: a data file and a gnuplot script beside the picture, drawn as SVG and PNG. */
 #include "experiments/runner/report/plots.h"
 #include "experiments/runner/measure.h"

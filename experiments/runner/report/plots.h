@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files that draw plots share. Each kind writes its data and its gnuplot script, and returns how much it
  * drew. */
 #ifndef RB_PLOTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plots of landmark matches (shooting2018, Figure 2): the sets before and after, the ways between, and these as
  * frames. */
 #include "experiments/runner/report/plots.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines over an axis or a metric, ours and published, in one panel or in several beside each other. */
 #include "experiments/runner/report/plots.h"
 #include "experiments/runner/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
 #include "experiments/runner/report/plots.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/rejudge.h"
 
 #include "experiments/runner/build_info.h"

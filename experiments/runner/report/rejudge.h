@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Judging a record anew: what was measured stays, what it is held against becomes today's. */
 #ifndef RB_REJUDGE_H
 #define RB_REJUDGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* regbench report: tables, verdicts and plots from records alone. */
 #ifndef RB_REPORT_H
 #define RB_REPORT_H

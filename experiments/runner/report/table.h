@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A table of strings and its four renderings. */
 #ifndef RB_TABLE_H
 #define RB_TABLE_H

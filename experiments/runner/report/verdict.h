@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Judging a record: cells against published values, claims against each other. */
 #ifndef RB_VERDICT_H
 #define RB_VERDICT_H

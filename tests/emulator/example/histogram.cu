@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A stranger's kernel, as an example: counts of values in bins, per block in shared memory, then added up. Compiles
  * with nvcc, too. cmake -S tests/emulator -B build-emulator && cmake --build build-emulator &&
  * build-emulator/histogram */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stands in for the CUDA toolkit's header of this name: the few calls that a matrix-vector product takes. Programs
  * that open libcublas.so at run time find these, too. */
 #pragma once

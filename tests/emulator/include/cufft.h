@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stands in for the CUDA toolkit's header of this name: single-precision transforms, computed by FFTW. */
 #pragma once
 #include "emulated/runtime.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuBLAS's matrix-vector product, each sum in double. */
 #include "cublas_v2.h"
 #include "internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one device: what it can hold and how much of it runs at a time. */
 #include "internal.h"
 

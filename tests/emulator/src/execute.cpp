@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A launch: its blocks one after the other (all at once where they are to wait for each other), the threads of a
  * block as fibers.
  *

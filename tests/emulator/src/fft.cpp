@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuFFT by FFTW: the same transforms, other roundings. */
 #include "cufft.h"
 #include "internal.h"

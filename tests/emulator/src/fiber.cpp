@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fibers: stacks of their own, switched by hand. A switch saves what the calling convention says a call must keep. */
 #include "internal.h"
 

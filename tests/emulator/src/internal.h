@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the emulator's own files share. */
 #ifndef EMULATED_INTERNAL_H
 #define EMULATED_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Device memory and pinned host memory: ordinary memory that is known by its ranges, filled with NaN when new. */
 #include "internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order of blocks, warps and lanes is drawn from a seed that is printed: the same seed gives the same order. */
 #include "internal.h"
 

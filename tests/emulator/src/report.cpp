@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages, places in the source, and what happens after an error. */
 #include "internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Static shared memory: `__shared__` is `static`, and the variables are found in the program's own symbol table. They
  * are the uninitialised statics of functions with internal linkage, but for those with C linkage. (A section
  * attribute would be simpler; GCC 12 drops it within templates.) */

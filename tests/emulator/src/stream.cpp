@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams, events and graphs. What is issued waits in its stream until somebody waits for it: then the stream is run
  * up to there. Streams that wait for each other's events run the other one as far as they need; others come along at
  * random, as on a device where they share it. */

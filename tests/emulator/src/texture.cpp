@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CUDA arrays, texture objects, surfaces. The arithmetic of a fetch is texture_unit.cpp's. */
 #include "internal.h"
 

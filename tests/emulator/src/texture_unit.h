@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How an NVIDIA texture unit computes a linear fetch, bit by bit. Fitted to what an H200 gave; NVIDIA documents only
  * that fractions have 8 bits. */
 #ifndef EMULATED_TEXTURE_UNIT_H

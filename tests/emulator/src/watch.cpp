@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The watching build: kernels are compiled with -fsanitize=thread, whose calls before every access come here instead
  * of to that sanitizer's library. Here it is known what that library cannot know: barriers, warps, blocks and
  * launches. Reported are races: two accesses to a word, one of them a write, by different threads, that no barrier

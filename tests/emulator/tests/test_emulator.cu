@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The emulator's own tests: what kernels may do works, what they may not is found. Each misuse runs in a process of
  * its own, whose words are looked at. usage: test_emulator [NAME]: all tests, or one misuse for the test that started
  * it. */

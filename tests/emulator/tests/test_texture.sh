@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The texture unit's model against what an H200 gave: all fetches, bit by bit, by group.
 # One of the 5259 is known to differ (exponents-20 240, by a unit of the last place): no rule that was tried gives it and all others.
 # usage: test_texture.sh PATH_TO_texture_fetches

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model
  * is held to (texture_h200.txt); executed by the emulator, it is what is held. A line a fetch: group, number,
  * coordinates, values, all as hexadecimal bits. Without arguments everything goes to standard output. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the rounding of a texture unit does to interpolation: errors against exact weights of kernels made of
  * trilinear fetches, on texels that are drawn from (-1, 1), at 10^6 drawn points. "Fractions": a unit whose three
  * fractions have 8 bits and whose eight weights are their exact products, as NVIDIA's manual reads; "unit": weights

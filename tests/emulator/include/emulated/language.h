@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What CUDA C++ adds to C++, for the host's compiler: keywords, built-in variables and vector types, barriers, warp
  * functions, atomics, loads and stores with cache hints, texture fetches. Semantics: CUDA C++ Programming Guide,
  * chapters "C++ Language Extensions" and "Texture Functions". */

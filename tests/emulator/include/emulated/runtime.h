@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of the CUDA runtime API that is emulated: memory, arrays and textures, streams, events, graphs, launches,
  * attributes of one device. Streams are lazy: what is issued runs when somebody waits for it, so that a missing wait
  * shows. */
