@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Arrows between the project's parts run one way, in includes and in symbols: base <- contracts <- {cpu_ref, cuda} <- solvers <- runner, data sets beside solvers.
+# usage: layers.sh BUILD     a folder with the built libraries
+# Not held yet: base lists the families (kernels/base/registry.c), and contracts hold the tables of variants, so that both know symbols of cpu_ref and cuda.
+set -u
+cd "$(dirname "$0")/.."
+build=$1
+failed=0
+fail() { echo "FAIL $*"; failed=$((failed + 1)); }
+
+# includes FILES PATTERN: what these files include of the project and of libraries must match
+includes() {
+  local bad
+  bad=$(git ls-files --cached --others --exclude-standard -- "${@:2}" | xargs grep -nE '^ *# *include' | grep -vE "$1")
+  [ -z "$bad" ] || fail "an include that the layer must not have: $bad"
+}
+c_library='<(assert|complex|ctype|dirent|errno|fcntl|float|inttypes|limits|math|omp|pthread|sched|signal|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|time|unistd|sys/[a-z]+)\.h>'
+includes "$c_library|\"kernels/base/|\"cpu_ref/base/|RB_FAMILY_DEF" 'kernels/base/*.[ch]' 'cpu_ref/base/*.[ch]'
+includes "$c_library|\"kernels/(base|$(ls -d kernels/*/ | cut -d/ -f2 | grep -vE '^(base|cuda)$' | paste -sd'|'))/|RB_FAMILY_DEF" \
+  $(ls -d kernels/*/ | grep -vE 'kernels/(base|cuda)/' | sed 's|$|*.[ch]|')
+includes "$c_library|<(fftw3|cblas|immintrin)\.h>|\"(cpu_ref|kernels)/|RB_" 'cpu_ref/*.[ch]'
+includes '<|"kernels/' 'kernels/*.cu' 'kernels/*.cuh'
+includes "$c_library|<petsc[a-z0-9/]*\.h>|<mpi\.h>|<zlib\.h>|\"(solvers|kernels/[a-z]+|datasets)/" 'solvers/*.[ch]'
+if git ls-files -- 'solvers/*.[ch]' | xargs grep -nE '#include "(kernels/cuda|cpu_ref)/|<(cuda|cufft|fftw)'; then fail "a solver includes CUDA, FFTW or the CPU's variants"; fi
+if git ls-files -- 'datasets/*.[ch]' | xargs grep -nE '#include "(solvers|experiments|cpu_ref|kernels/(cuda|[a-z]+)/)' | grep -v 'kernels/base/'; then fail "datasets includes more than base"; fi
+if git ls-files -- kernels cpu_ref solvers datasets | xargs grep -nE '#include "experiments/'; then fail "something below the runner includes it"; fi
+
+# Undefined symbols of a library that another one defines.
+defines() { nm "$build/librb_$1.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRVW]/ { print $3 }' | sort -u; }
+lacks() { comm -23 <(nm "$build/librb_$1.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u) <(defines "$1"); }
+# never LIBRARY OTHER...: it needs nothing of the others
+never() {
+  local from=$1 other found
+  shift
+  for other in "$@"; do
+    found=$(comm -12 <(lacks "$from") <(defines "$other") | paste -sd' ')
+    [ -z "$found" ] || fail "librb_$from needs of librb_$other: $found"
+  done
+}
+[ -f "$build/librb_base.a" ] || fail "no libraries in $build"
+never base cpu solvers datasets runner
+never contracts solvers datasets runner
+never cpu solvers datasets runner
+never cuda cpu solvers datasets runner
+never solvers cpu cuda runner
+never datasets contracts cpu cuda solvers runner
+echo "$failed failed"
+test $failed = 0
