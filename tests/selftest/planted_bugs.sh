@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Bugs planted in copies of kernels, one at a time, must be caught where CUDA sources are executed on a CPU: by the build that watches every access, or by the one with AddressSanitizer and
 # UndefinedBehaviorSanitizer. A copy shadows the kernel's file on the include path; only what includes it is compiled again, and linked before the library that holds the original.
-# usage: planted_bugs.sh BUILD [NAME...]     BUILD: a folder configured with -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON, and Ninja; the bugs that this build must catch
+# usage: planted_bugs.sh BUILD [NAME... | --barriers]     BUILD: a folder configured with -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON, and Ninja; the bugs that this build must catch;
+# --barriers: each barrier of each kernel left out in turn, by the watching build
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(realpath "$1")
@@ -58,6 +59,36 @@ planted() {
 }
 # in_kernel NAME BUILDS FILE EDIT PATTERN FAMILY VARIANT: a bug in one .cu, found by regbench check
 in_kernel() { planted "$1" "$2" regbench "$3" "$3" "$4" "$5" {} check "$6" --variant "$7" --largest 30; }
+
+# every_barrier FILE SOURCE FAMILY VARIANT LARGEST: each __syncthreads() of FILE left out, one at a time
+every_barrier() {
+  local line
+  for line in $(grep -n '__syncthreads();' "$root/$1" | cut -d: -f1); do
+    planted "$(basename "$1"):$line" watch regbench "$2" "$1" "${line}s/__syncthreads();//" 'race: |nobody wrote: |FAIL' {} check "$3" --variant "$4" --largest "$5"
+  done
+}
+if [ "$wanted" = " --barriers " ]; then
+  wanted="  "
+  k=kernels
+  every_barrier $k/derivative/derivative_cuda_march.cu $k/derivative/derivative_cuda_march.cu derivative cuda/march 30
+  every_barrier $k/derivative/derivative_cuda_tile.cu $k/derivative/derivative_cuda_tile.cu derivative cuda/tile 30
+  every_barrier $k/derivative/derivative_staged.cuh $k/derivative/derivative_cuda_direct.cu derivative cuda/direct 4000
+  every_barrier $k/field/field_cuda_grid.cu $k/field/field_cuda_grid.cu field cuda/grid 30
+  every_barrier $k/force/force_cuda_grid.cu $k/force/force_cuda_grid.cu force cuda/grid 30
+  every_barrier $k/gausssum/gausssum_cuda_shared_reduction.cu $k/gausssum/gausssum_cuda_shared_reduction.cu gausssum cuda/shared-reduction 30
+  # not the two of gausssum_cuda_tiled.cu: sets of 3000 points, which its kernel begins with, take minutes
+  every_barrier $k/gausssum/gausssum_rows.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 300
+  every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/tiled 30
+  every_barrier $k/interp/interp_cuda_shared_lagrange.cu $k/interp/interp_cuda_shared_lagrange.cu interp cuda/shared-lagrange 30
+  every_barrier $k/interp/interp_cuda_tiled.cu $k/interp/interp_cuda_tiled.cu interp cuda/tiled 30
+  every_barrier $k/smooth/smooth_cuda_coalesced.cu $k/smooth/smooth_cuda_coalesced.cu smooth cuda/shared-coalesced 30
+  every_barrier $k/smooth/smooth_cuda_march.cu $k/smooth/smooth_cuda_march.cu smooth cuda/march 30
+  every_barrier $k/smooth/smooth_cuda_shared.cu $k/smooth/smooth_cuda_shared.cu smooth cuda/shared 30
+  every_barrier $k/smooth/smooth_cuda_wide.cu $k/smooth/smooth_cuda_wide.cu smooth cuda/march 30
+  echo "$passed caught, $failed not"
+  test $failed = 0
+  exit
+fi
 
 march=kernels/derivative/derivative_cuda_march.cu
 in_kernel shared-array-too-short sanitize kernels/interp/interp_cuda_shared_lagrange.cu 's/float cell\[64\]/float cell[63]/' 'runtime error: .*(out of bounds|insufficient)' interp cuda/shared-lagrange

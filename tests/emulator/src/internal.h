@@ -52,7 +52,7 @@ void fiber_give_back(fiber *f);
 /* From the fiber that runs to another; null: the host's own stack. `for_good`: nobody will switch back. */
 void fiber_switch(fiber *to, bool for_good);
 fiber *fiber_now();
-/* Whether no stack that was used since the last call has grown beyond its end; ends the program otherwise. */
+/* Ends the program if a stack that was used since the last call has grown beyond its end. */
 void fibers_checked();
 void fiber_stack(const fiber *f, const char **low, const char **high);
 
