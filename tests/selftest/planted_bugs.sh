@@ -60,10 +60,10 @@ planted() {
 # in_kernel NAME BUILDS FILE EDIT PATTERN FAMILY VARIANT: a bug in one .cu, found by regbench check
 in_kernel() { planted "$1" "$2" regbench "$3" "$3" "$4" "$5" {} check "$6" --variant "$7" --largest 30; }
 
-# every_barrier FILE SOURCE FAMILY VARIANT LARGEST: each __syncthreads() of FILE left out, one at a time
+# every_barrier FILE SOURCE FAMILY VARIANT LARGEST [FIRST LAST]: each __syncthreads() of FILE (between two of its lines) left out, one at a time
 every_barrier() {
   local line
-  for line in $(grep -n '__syncthreads();' "$root/$1" | cut -d: -f1); do
+  for line in $(grep -n "__syncthreads();" "$root/$1" | awk -F: -v first="${6:-1}" -v last="${7:-100000}" '$1 >= first && $1 <= last { print $1 }'); do
     planted "$(basename "$1"):$line" watch regbench "$2" "$1" "${line}s/__syncthreads();//" 'race: |nobody wrote: |FAIL' {} check "$3" --variant "$4" --largest "$5"
   done
 }
@@ -78,7 +78,8 @@ if [ "$wanted" = " --barriers " ]; then
   every_barrier $k/gausssum/gausssum_cuda_shared_reduction.cu $k/gausssum/gausssum_cuda_shared_reduction.cu gausssum cuda/shared-reduction 30
   # not the two of gausssum_cuda_tiled.cu: sets of 3000 points, which its kernel begins with, take minutes
   every_barrier $k/gausssum/gausssum_rows.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 300
-  every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/tiled 30
+  every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/texture-bspline 30 1 62
+  every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/tiled 30 63
   every_barrier $k/interp/interp_cuda_shared_lagrange.cu $k/interp/interp_cuda_shared_lagrange.cu interp cuda/shared-lagrange 30
   every_barrier $k/interp/interp_cuda_tiled.cu $k/interp/interp_cuda_tiled.cu interp cuda/tiled 30
   every_barrier $k/smooth/smooth_cuda_coalesced.cu $k/smooth/smooth_cuda_coalesced.cu smooth cuda/shared-coalesced 30
