@@ -3,7 +3,7 @@
 #include "experiments/runner/cases.h"
 #include "experiments/runner/commands.h"
 #include "experiments/runner/exit_codes.h"
-#include "experiments/runner/report/verdict.h"
+#include "experiments/runner/report/published.h"
 #include "experiments/runner/run_case.h"
 
 #include <stdio.h>

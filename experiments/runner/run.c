@@ -9,7 +9,7 @@
 #include "experiments/runner/record.h"
 #include "experiments/runner/roofs.h"
 #include "experiments/runner/run_case.h"
-#include "experiments/runner/report/verdict.h"
+#include "experiments/runner/report/published.h"
 #include "solvers/krylov/krylov.h"
 
 #include <math.h>

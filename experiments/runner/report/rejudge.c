@@ -3,6 +3,7 @@
 
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/record.h"
+#include "experiments/runner/report/published.h"
 #include "experiments/runner/report/verdict.h"
 
 #include <stdlib.h>

@@ -11,10 +11,6 @@
 typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE, RB_SAME_MACHINE } rb_cell_verdict;
 typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
 
-/* The text of the published CSV beside the descriptor at `path`, checked against its columns; NULL when it names
- * none. malloc'ed. */
-rb_status rb_published_read(const rb_descriptor *d, const char *path, char **text);
-
 /* A record opened for judging: its descriptor and published values parsed back from it. */
 typedef struct {
   json_t *record; /* borrowed */

@@ -6,6 +6,7 @@
 #define EMULATED_RUNTIME_H
 
 #include "emulated/language.h"
+#include "emulated/texture.h"
 
 #define CUDART_VERSION 13000
 #define CUDA_VERSION 13000
