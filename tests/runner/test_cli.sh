@@ -130,7 +130,7 @@ expect 4 "SLOWER" "$bin" compare "$record" slow.json
 
 # nothing ran: only CUDA cases where there is no GPU; data set absent
 if ! "$bin" doctor | grep -q "^ok    GPU"; then
-  expect 9 "missing|without CUDA" "$bin" probe cuda/copy
+  expect 9 "missing|without CUDA|no CUDA-capable GPU" "$bin" probe cuda/copy
   expect 9 "nothing ran" "$bin" run brunn2020/table5 --backend cuda --where size=32 --out out-cuda
   expect 0 "unavailable here" "$bin" list variants
 fi

@@ -44,10 +44,22 @@ cudaError_t occupancy(int *blocks, const void *kernel, int threads, size_t share
 
 using namespace emulated;
 
+/* As CUDA: CUDA_VISIBLE_DEVICES without a number, or with -1, leaves no device. */
+static bool visible() {
+  const char *text = std::getenv("CUDA_VISIBLE_DEVICES");
+  return !text || (text[0] >= '0' && text[0] <= '9');
+}
+
 extern "C" {
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaGetDevice(int *d) { return *d = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int d) { return d == 0 ? cudaSuccess : last_error = cudaErrorInvalidDevice; }
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = visible();
+  return *count ? cudaSuccess : last_error = cudaErrorNoDevice;
+}
+cudaError_t cudaGetDevice(int *d) { return *d = 0, visible() ? cudaSuccess : last_error = cudaErrorNoDevice; }
+cudaError_t cudaSetDevice(int d) {
+  if (!visible()) return last_error = cudaErrorNoDevice;
+  return d == 0 ? cudaSuccess : last_error = cudaErrorInvalidDevice;
+}
 cudaError_t cudaRuntimeGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDeviceGetPCIBusId(char *, int, int) { return cudaErrorNotSupported; } /* it sits in no slot */
@@ -58,7 +70,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int number) {
-  if (number != 0) return last_error = cudaErrorInvalidDevice;
+  if (number != 0 || !visible()) return last_error = visible() ? cudaErrorInvalidDevice : cudaErrorNoDevice;
   const device &d = this_device();
   size_t available;
   *p = cudaDeviceProp();

@@ -4,7 +4,10 @@
  * it. */
 #include "../cuda_launch.h"
 
+#include <cufft.h>
+
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -223,6 +226,71 @@ static void limits(void) {
   OK(cudaFree(x));
 }
 
+/* A plan of 3 x 5 x 4 values, two batches, as regbench and others make one. */
+static cufftHandle transform(cufftType type) {
+  int n[3] = {3, 5, 4};
+  size_t work;
+  cufftHandle plan;
+  EXPECT(cufftCreate(&plan) == CUFFT_SUCCESS);
+  EXPECT(cufftMakePlanMany(plan, 3, n, nullptr, 1, 0, nullptr, 1, 0, type, 2, &work) == CUFFT_SUCCESS);
+  return plan;
+}
+/* Complex transforms against their definition: batches, both directions, in place; none is normalised. */
+static void transforms(void) {
+  const int n0 = 3, n1 = 5, n2 = 4, all = n0 * n1 * n2;
+  std::vector<cufftComplex> in(2 * (size_t)all);
+  for (int i = 0; i < 2 * all; i++) in[(size_t)i] = {sinf((float)i), cosf(1.7f * (float)i)};
+  cufftComplex *a = device<cufftComplex>(in.size(), in.data()), *b = device<cufftComplex>(in.size());
+  const cufftHandle plan = transform(CUFFT_C2C), half = transform(CUFFT_R2C);
+  for (int direction : {CUFFT_FORWARD, CUFFT_INVERSE}) {
+    EXPECT(cufftExecC2C(plan, a, b, direction) == CUFFT_SUCCESS);
+    const std::vector<cufftComplex> out = host(b, in.size());
+    double worst = 0;
+    for (int batch = 0; batch < 2; batch++)
+      for (int k = 0; k < all; k++) {
+        std::complex<double> sum = 0;
+        for (int i = 0; i < all; i++) {
+          const cufftComplex v = in[(size_t)(batch * all + i)];
+          const double turns = (double)(i / (n1 * n2) * (k / (n1 * n2))) / n0 +
+                               (double)(i / n2 % n1 * (k / n2 % n1)) / n1 + (double)(i % n2 * (k % n2)) / n2;
+          sum += std::complex<double>(v.x, v.y) * std::polar(1.0, direction * 2 * 3.14159265358979323846 * turns);
+        }
+        const cufftComplex got = out[(size_t)(batch * all + k)];
+        worst = std::fmax(worst, std::abs(sum - std::complex<double>(got.x, got.y)));
+      }
+    EXPECT(worst < 2e-5);
+  }
+  EXPECT(cufftExecC2C(plan, a, a, CUFFT_FORWARD) == CUFFT_SUCCESS);
+  EXPECT(cufftExecC2C(plan, a, a, CUFFT_INVERSE) == CUFFT_SUCCESS);
+  const std::vector<cufftComplex> back = host(a, in.size());
+  double worst = 0;
+  for (size_t i = 0; i < in.size(); i++)
+    worst = std::fmax(worst, std::hypot(back[i].x / (float)all - in[i].x, back[i].y / (float)all - in[i].y));
+  EXPECT(worst < 1e-6);
+#ifdef EMULATED_ARCH /* on a GPU these are errors, too, but for the second, which writes where it should not */
+  EXPECT(cufftExecC2C(half, a, b, CUFFT_FORWARD) == CUFFT_INVALID_PLAN);
+  EXPECT(cufftExecC2C(plan, a, b + 1, CUFFT_FORWARD) == CUFFT_EXEC_FAILED);
+  (void)cudaGetLastError();
+#endif
+  EXPECT(cufftDestroy(plan) == CUFFT_SUCCESS && cufftDestroy(half) == CUFFT_SUCCESS);
+  OK(cudaFree(a)), OK(cudaFree(b));
+}
+
+#ifdef EMULATED_ARCH
+/* The device can be hidden, as from CUDA. */
+static void no_device(void) {
+  int count = 7;
+  cudaDeviceProp p;
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  EXPECT(cudaGetDeviceCount(&count) == cudaErrorNoDevice && count == 0);
+  EXPECT(cudaGetDeviceProperties(&p, 0) == cudaErrorNoDevice && cudaSetDevice(0) == cudaErrorNoDevice);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  (void)cudaGetLastError();
+  OK(cudaGetDeviceCount(&count));
+  EXPECT(count == 1);
+}
+#endif
+
 /* ---- what is found
  * ------------------------------------------------------------------------------------------------- */
 
@@ -290,9 +358,9 @@ static void found(const char *what, const char *words) {
 int main(int argc, char **argv) {
   program = argv[0];
   if (argc > 1) return misuse(argv[1]);
-  barriers(), barriers_that_count(), warp_functions(), atomics(), streams(), limits();
+  barriers(), barriers_that_count(), warp_functions(), atomics(), streams(), limits(), transforms();
 #ifdef EMULATED_ARCH
-  cooperation();
+  cooperation(), no_device();
 #endif
   found("divergent", "threads of a block wait at different barriers");
   found("deadlock", "deadlock in kernel waits_for_ever: 1 threads wait at __syncwarp at test_emulator.cu");
