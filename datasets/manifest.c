@@ -3,7 +3,7 @@
 
 #include "datasets/input_file.h"
 
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #include <cyaml/cyaml.h>
 #include <dirent.h>

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Arrows between the project's parts run one way, in includes and in symbols: base <- contracts <- {cpu_ref, cuda} <- solvers <- runner, data sets beside solvers.
+# Arrows between the project's parts run one way, in includes and in symbols: base <- contracts <- {cpu_ref, cuda} <- registry <- solvers <- runner, data sets beside solvers.
 # usage: layers.sh BUILD     a folder with the built libraries
-# Not held yet: base lists the families (kernels/base/registry.c), and contracts hold the tables of variants, so that both know symbols of cpu_ref and cuda.
 set -u
 cd "$(dirname "$0")/.."
 build=$1
@@ -16,9 +15,9 @@ includes() {
   [ -z "$bad" ] || fail "an include that the layer must not have: $bad"
 }
 c_library='<(assert|complex|ctype|dirent|errno|fcntl|float|inttypes|limits|math|omp|pthread|sched|signal|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|time|unistd|sys/[a-z]+)\.h>'
-includes "$c_library|\"kernels/base/|\"cpu_ref/base/|RB_FAMILY_DEF" 'kernels/base/*.[ch]' 'cpu_ref/base/*.[ch]'
-includes "$c_library|\"kernels/(base|$(ls -d kernels/*/ | cut -d/ -f2 | grep -vE '^(base|cuda)$' | paste -sd'|'))/|RB_FAMILY_DEF" \
-  $(ls -d kernels/*/ | grep -vE 'kernels/(base|cuda)/' | sed 's|$|*.[ch]|')
+includes "$c_library|\"kernels/base/|\"cpu_ref/base/" 'kernels/base/*.[ch]' 'cpu_ref/base/*.[ch]'
+includes "$c_library|\"kernels/(base|$(ls -d kernels/*/ | cut -d/ -f2 | grep -vE '^(base|cuda|registry)$' | paste -sd'|'))/" \
+  $(ls -d kernels/*/ | grep -vE 'kernels/(base|cuda|registry)/' | sed 's|$|*.[ch]|')
 includes "$c_library|<(fftw3|cblas|immintrin)\.h>|\"(cpu_ref|kernels)/|RB_" 'cpu_ref/*.[ch]'
 includes '<|"kernels/' 'kernels/*.cu' 'kernels/*.cuh'
 includes "$c_library|<petsc[a-z0-9/]*\.h>|<mpi\.h>|<zlib\.h>|\"(solvers|kernels/[a-z]+|datasets)/" 'solvers/*.[ch]'
@@ -39,11 +38,12 @@ never() {
   done
 }
 [ -f "$build/librb_base.a" ] || fail "no libraries in $build"
-never base cpu solvers datasets runner
-never contracts solvers datasets runner
-never cpu solvers datasets runner
-never cuda cpu solvers datasets runner
-never solvers cpu cuda runner
-never datasets contracts cpu cuda solvers runner
+never base contracts cpu cuda registry solvers datasets runner
+never contracts cpu cuda registry solvers datasets runner
+never cpu cuda registry solvers datasets runner
+never cuda cpu registry solvers datasets runner
+never registry solvers datasets runner
+never solvers cpu cuda datasets runner
+never datasets contracts cpu cuda registry solvers runner
 echo "$failed failed"
 test $failed = 0

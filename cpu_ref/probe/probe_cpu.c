@@ -88,10 +88,6 @@ done:
   return st;
 }
 
-const rb_probe_ops rb_probe_cpu_copy = {"B/s", "a[i] = b[i], read + write", copy, memory_bytes};
-const rb_probe_ops rb_probe_cpu_triad = {"B/s", "a[i] = b[i] + s c[i], two reads + write", triad, memory_bytes};
-const rb_probe_ops rb_probe_cpu_fma = {"FLOP/s", "128 float32 accumulators a core", fma_rate, none};
-
 static rb_status plain_copy(const void *in, void *out, rb_grid g) {
   const float *from = in;
   float *to = out;
@@ -100,12 +96,7 @@ static rb_status plain_copy(const void *in, void *out, rb_grid g) {
   for (int64_t i = 0; i < n; i++) to[i] = from[i];
   return RB_OK;
 }
-static const rb_copy_ops cpu_copies = {plain_copy, NULL};
-
-extern const rb_copy_ops rb_cuda_copies;
-const rb_copy_ops *rb_copy_kernels(rb_backend_kind kind) {
-#ifdef RB_WITH_CUDA
-  if (kind == RB_CUDA) return &rb_cuda_copies;
-#endif
-  return kind == RB_CPU ? &cpu_copies : NULL;
-}
+const rb_probe_ops rb_probe_cpu_copy = {"B/s", "a[i] = b[i], read + write", copy, memory_bytes, plain_copy, 0};
+const rb_probe_ops rb_probe_cpu_triad = {"B/s", "a[i] = b[i] + s c[i], two reads + write", triad, memory_bytes, NULL,
+                                         0};
+const rb_probe_ops rb_probe_cpu_fma = {"FLOP/s", "128 float32 accumulators a core", fma_rate, none, NULL, 0};

@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+extern const rb_interp_ops rb_interp_ref;
+extern const rb_derivative_ops rb_derivative_ref;
+static const rb_variant interp_oracle = {"cpu/ref", "", "", RB_CPU, &rb_interp_ref, rb_cpu_backend},
+                        derivative_oracle = {"cpu/ref", "", "", RB_CPU, &rb_derivative_ref, rb_cpu_backend};
+
 typedef struct {
   rb_transport_plan head;
   int64_t n;
@@ -40,8 +45,8 @@ static rb_status plan(const rb_backend *b, const rb_transport_desc *d, rb_transp
                       .dtype = RB_F64,
                       .components = 1};
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = RB_F64};
-  RB_TRY(rb_interp_create(&rb_interp_family.variants[0], &i, &p->interp));
-  RB_TRY(rb_derivative_create(&rb_derivative_family.variants[0], &e, &p->derivative));
+  RB_TRY(rb_interp_create(&interp_oracle, &i, &p->interp));
+  RB_TRY(rb_derivative_create(&derivative_oracle, &e, &p->derivative));
   RB_TRY(rb_alloc(b, (size_t)(d->steps + 1) * field, (void **)&p->m));
   double **three[] = {&p->v, &p->vt, &p->x[0], &p->x[1], &p->g, &p->gx, &p->w};
   for (size_t k = 0; k < sizeof three / sizeof *three; k++) RB_TRY(rb_alloc(b, 3 * field, (void **)three[k]));

@@ -6,7 +6,7 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/nvml.h"
 #include "kernels/base/backend.h"
-#include "kernels/cuda/device_info.h"
+#include "kernels/base/device_info.h"
 #include "solvers/external/external.h"
 
 #include <fftw3.h>

@@ -4,6 +4,7 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/report/table.h"
 #include "kernels/probe/probe.h"
+#include "kernels/registry/registry.h"
 
 #include <math.h>
 #include <stdio.h>

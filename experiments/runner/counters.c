@@ -5,8 +5,8 @@
 #include "experiments/runner/exit_codes.h"
 #include "experiments/runner/record.h"
 #include "experiments/runner/run.h"
-#include "kernels/cuda/device_info.h"
-#include "kernels/cuda/cupti_counters.h"
+#include "kernels/base/device_info.h"
+#include "kernels/base/hardware_counters.h"
 
 #include <math.h>
 #include <stdio.h>

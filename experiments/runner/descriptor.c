@@ -3,7 +3,7 @@
 
 #include "datasets/input_file.h"
 #include "experiments/runner/workload.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>

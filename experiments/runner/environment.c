@@ -4,8 +4,8 @@
 #include "experiments/runner/build_info.h"
 #include "experiments/runner/nvml.h"
 #include "kernels/base/backend.h"
-#include "kernels/base/registry.h"
-#include "kernels/cuda/device_info.h"
+#include "kernels/registry/registry.h"
+#include "kernels/base/device_info.h"
 
 #include <ctype.h>
 #include <math.h>

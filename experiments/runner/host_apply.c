@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/host_apply.h"
+#include "kernels/registry/registry.h"
 
 rb_status rb_to_backend(const rb_backend *b, const void *host, size_t bytes, void **out) {
   rb_status st = RB_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/nvml.h"
 
-#include "kernels/cuda/device_info.h"
+#include "kernels/base/device_info.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "datasets/manifest.h"
 #include "datasets/phantom.h"
 #include "experiments/runner/host_apply.h"
+#include "kernels/registry/registry.h"
 #include "kernels/transport/transport.h"
 #include "solvers/common/overlap.h"
 
@@ -121,6 +122,7 @@ static rb_status flow_reference(rb_pair *p) {
   RB_TRY(rb_variant_find(&rb_transport_family, "cpu/composed", &variant));
   RB_TRY(rb_variant_find(&rb_interp_family, "cpu/omp", &d.interp));
   RB_TRY(rb_variant_find(&rb_derivative_family, "cpu/omp", &d.derivative));
+  RB_TRY(rb_variant_find(&rb_field_family, "cpu/omp", &d.field));
   RB_TRY(rb_transport_create(variant, &d, &t));
   RB_TRY(rb_transport_velocity(t, v));
   memcpy(p->image[RB_REFERENCE], p->image[RB_TEMPLATE], bytes);

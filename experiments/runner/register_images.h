@@ -4,7 +4,7 @@
 #define RB_REGISTER_IMAGES_H
 
 #include "experiments/runner/pairs.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 #include <jansson.h>
 

@@ -6,7 +6,7 @@
 
 #include "experiments/runner/descriptor.h"
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 #include <jansson.h>
 

@@ -8,6 +8,7 @@
 #include "kernels/field/field.h"
 #include "experiments/runner/registration.h"
 #include "experiments/runner/workload.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ static rb_status describe(const rb_case *c, rb_transport_desc *d) {
   RB_TRY(rb_interp_basis_parse(c->method->basis, &d->basis, &d->prefilter));
   RB_TRY(rb_variant_find(&rb_derivative_family, c->variant->backend == RB_CUDA ? "cuda/tile" : "cpu/omp",
                          &d->derivative));
+  d->field = rb_field_variant(c->variant->backend);
 done:
   return st;
 }
@@ -208,6 +210,7 @@ static rb_status reference(const state *s, const double **out) {
   d.dtype = RB_F64;
   RB_TRY(rb_variant_find(&rb_interp_family, "cpu/omp", &d.interp));
   RB_TRY(rb_variant_find(&rb_derivative_family, "cpu/omp", &d.derivative));
+  d.field = rb_field_variant(RB_CPU);
   RB_TRY(rb_variant_find(&rb_transport_family, "cpu/composed", &composed));
   RB_TRY(rb_transport_create(composed, &d, &t));
   RB_TRY(rb_transport_velocity(t, v));

@@ -13,7 +13,7 @@ enum { MOST_ROTATIONS = 64 };
 typedef struct {
   const rb_case *c;
   const rb_backend *backend;
-  const rb_copy_ops *ops;
+  const rb_probe_ops *ops;
   int rotations, halo;
   void *in[MOST_ROTATIONS], *out[MOST_ROTATIONS];
   float *host;
@@ -43,11 +43,9 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int rotations
   s->c = c, s->backend = b, s->halo = halo;
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   RB_TRY(rb_variant_timed(c->variant));
-  const char *slash = strchr(c->variant->name, '/');
-  RB_CHECK(slash && strcmp(slash + 1, halo ? "copy-halo" : "copy") == 0, RB_EUNSUPPORTED, "%s is no copy",
-           c->variant->name);
-  s->ops = rb_copy_kernels(b->kind);
-  RB_CHECK(s->ops && (!halo || s->ops->halo), RB_EUNSUPPORTED, "backend %s has no copy with halo", b->name);
+  s->ops = c->variant->ops;
+  RB_CHECK(s->ops->copy && s->ops->halo == halo, RB_EUNSUPPORTED, "%s is no copy%s", c->variant->name,
+           halo ? " with halo" : "");
   s->host = malloc(bytes_of(c));
   RB_CHECK(s->host, RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
   for (int64_t i = 0; i < rb_grid_points(c->grid); i++) s->host[i] = (float)rb_rng_symmetric(7, (uint64_t)i);
@@ -71,7 +69,7 @@ static rb_status setup_halo(const rb_case *c, const rb_backend *b, int r, void *
 static rb_status run(void *p, int turn) {
   state *s = p;
   int r = turn % s->rotations;
-  return s->halo ? s->ops->halo(s->in[r], s->out[r], s->c->grid) : s->ops->plain(s->in[r], s->out[r], s->c->grid);
+  return s->ops->copy(s->in[r], s->out[r], s->c->grid);
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;

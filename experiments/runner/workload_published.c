@@ -3,7 +3,7 @@
 #include "experiments/runner/workload.h"
 
 static const rb_variant variants[] = {
-    {"none", "", "another group's program; its printed numbers stand beside ours", RB_CPU, &variants}};
+    {"none", "", "another group's program; its printed numbers stand beside ours", RB_ON_CPU(&variants)}};
 static const rb_family family = {
     .name = "published", .what = "printed values only", .variants = variants, .count = 1};
 

@@ -25,10 +25,10 @@
 
 /* ops: the solver's variant by name */
 static const rb_variant variants[] = {
-    {"claire-fused-fd8-linear", "", "register claire, ours", RB_CUDA, "fused-fd8-linear"},
-    {"claire-fused-fd8-cubic", "", "register claire, ours, cubic", RB_CUDA, "fused-fd8-cubic"},
-    {"claire-gpu-fd8-linear", "", "register claire by the paper's kernels", RB_CUDA, "gpu-fd8-linear"},
-    {"claire-cpu-fd8-linear", "", "register claire on the CPU", RB_CPU, "cpu-fd8-linear"},
+    {"claire-fused-fd8-linear", "", "register claire, ours", RB_ON_CUDA("fused-fd8-linear")},
+    {"claire-fused-fd8-cubic", "", "register claire, ours, cubic", RB_ON_CUDA("fused-fd8-cubic")},
+    {"claire-gpu-fd8-linear", "", "register claire by the paper's kernels", RB_ON_CUDA("gpu-fd8-linear")},
+    {"claire-cpu-fd8-linear", "", "register claire on the CPU", RB_ON_CPU("cpu-fd8-linear")},
 };
 const rb_family rb_register_family = {
     .name = "register",

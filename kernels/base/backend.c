@@ -19,12 +19,8 @@ static block *blocks;
 static size_t live[RB_BACKENDS], peak[RB_BACKENDS], limit[RB_BACKENDS];
 static int violations;
 
-rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out) {
-  return kind == RB_CPU ? rb_cpu_backend(out) : rb_cuda_backend(out);
-}
-
 #ifndef NDEBUG
-static rb_status dress(const rb_backend *b, block *k) {
+static rb_status fill_guards(const rb_backend *b, block *k) {
   rb_status st = RB_OK;
   char *base = k->base;
   RB_TRY(b->fill(base, GUARD_BYTE, GUARD));
@@ -33,7 +29,7 @@ static rb_status dress(const rb_backend *b, block *k) {
 done:
   return st;
 }
-static void inspect(const rb_backend *b, const block *k) {
+static void check_guards(const rb_backend *b, const block *k) {
   unsigned char band[GUARD];
   const void *ends[2] = {k->base, (const char *)k->user + k->bytes};
   for (int e = 0; e < 2; e++) {
@@ -47,11 +43,11 @@ static void inspect(const rb_backend *b, const block *k) {
 }
 enum { BAND = GUARD };
 #else
-static rb_status dress(const rb_backend *b, block *k) {
+static rb_status fill_guards(const rb_backend *b, block *k) {
   (void)b, (void)k;
   return RB_OK;
 }
-static void inspect(const rb_backend *b, const block *k) { (void)b, (void)k; }
+static void check_guards(const rb_backend *b, const block *k) { (void)b, (void)k; }
 enum { BAND = 0 };
 #endif
 
@@ -69,7 +65,7 @@ rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out) {
   k->user = (char *)k->base + BAND;
   k->bytes = bytes;
   k->kind = b->kind;
-  RB_TRY(dress(b, k));
+  RB_TRY(fill_guards(b, k));
   *out = k->user;
 #pragma omp critical(rb_blocks)
   {
@@ -102,7 +98,7 @@ void rb_release(const rb_backend *b, void *p) {
     violations++; /* released twice, or never ours */
     return;
   }
-  inspect(b, k);
+  check_guards(b, k);
   b->release(k->base);
   free(k);
 }

@@ -48,12 +48,11 @@ typedef struct rb_backend {
                  */
 } rb_backend;
 
-/* The backend, or RB_EDEVICE with the reason why it cannot be used here. */
-rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out);
-
-/* Provided by cpu_ref/base and by kernels/cuda (or its stub in builds without nvcc). */
-rb_status rb_cpu_backend(const rb_backend **out);
-rb_status rb_cuda_backend(const rb_backend **out);
+/* Gives a backend, or RB_EDEVICE with the reason why it cannot be used here. */
+typedef rb_status rb_backend_source(const rb_backend **out);
+/* Defined by cpu_ref/base and by kernels/cuda (or its stub in builds without nvcc); what is above asks the registry.
+ */
+rb_backend_source rb_cpu_backend, rb_cuda_backend;
 
 /* bytes of uninitialised memory on b, aligned to 256 bytes. RB_ENOMEM names the bytes asked for. */
 rb_status rb_alloc(const rb_backend *b, size_t bytes, void **out);

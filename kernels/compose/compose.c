@@ -4,17 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#define RB_FAMILY_OPS rb_compose_ops
-#define RB_FAMILY_DEF "kernels/compose/compose_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_compose_family = {
-    .name = "compose",
-    .what = "composition of displacement fields, warping, Jacobian determinant; zero outside",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 static const rb_compose_ops *ops_of(const rb_compose_plan *p) { return p->variant->ops; }
 
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out) {
@@ -25,9 +14,8 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
   for (int a = 0; a < 3; a++)
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
              "compose: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
 done:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stand-in for the CUDA backend in builds without nvcc: everything that asks for a GPU learns why. */
 #include "kernels/base/backend.h"
-#include "kernels/cuda/device_info.h"
+#include "kernels/base/device_info.h"
 
 #include <string.h>
 

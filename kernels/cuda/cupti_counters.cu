@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/cuda/cupti_counters.h"
+#include "kernels/base/hardware_counters.h"
 
 #include "kernels/cuda/cuda.cuh"
 

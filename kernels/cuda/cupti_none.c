@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stand-in for hardware counters in builds that have none: without nvcc, and where kernels are executed on the CPU.
  */
-#include "kernels/cuda/cupti_counters.h"
+#include "kernels/base/hardware_counters.h"
 
 rb_status rb_cupti_measure(const char **metrics, int count, rb_status (*run)(void *context), void *context,
                            double *values) {

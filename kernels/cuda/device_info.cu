@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/cuda/device_info.h"
+#include "kernels/base/device_info.h"
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime.h>

@@ -7,17 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define RB_FAMILY_OPS rb_derivative_ops
-#define RB_FAMILY_DEF "kernels/derivative/derivative_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_derivative_family = {
-    .name = "derivative",
-    .what = "gradient and divergence: FD8, FD2, spectral",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_derivative_create(const rb_variant *variant, const rb_derivative_desc *desc, rb_derivative_plan **out) {
   rb_status st = RB_OK;
   const rb_derivative_ops *ops = variant->ops;
@@ -26,9 +15,8 @@ rb_status rb_derivative_create(const rb_variant *variant, const rb_derivative_de
   for (int a = 0; a < 3; a++)
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
              "derivative: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;

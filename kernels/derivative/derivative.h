@@ -12,7 +12,7 @@
 #define RB_DERIVATIVE_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {

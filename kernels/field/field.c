@@ -6,26 +6,14 @@
 #include <float.h>
 #include <stddef.h>
 
-#define RB_FAMILY_OPS rb_field_ops
-#define RB_FAMILY_DEF "kernels/field/field_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_field_family = {
-    .name = "field",
-    .what = "pointwise arithmetic, displaced points and reductions of fields",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_field_create(const rb_variant *variant, const rb_field_desc *desc, rb_field_plan **out) {
   rb_status st = RB_OK;
   const rb_field_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
   RB_CHECK(desc->count >= 1, RB_EINVAL, "field: %lld values; at least 1", (long long)desc->count);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;
@@ -76,12 +64,6 @@ rb_status rb_field_extremes(rb_field_plan *p, int64_t n, const void *x, rb_extre
 
 void rb_field_destroy(rb_field_plan *p) {
   if (p) ops_of(p)->destroy(p);
-}
-
-const rb_variant *rb_field_variant(rb_backend_kind kind) {
-  for (int i = rb_field_family.count - 1; i >= 0; i--)
-    if (variants[i].backend == kind) return &variants[i];
-  return NULL;
 }
 
 double rb_field_tolerance(rb_dtype dtype, double range) {

@@ -16,7 +16,7 @@
 #define RB_FIELD_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,9 +68,6 @@ rb_status rb_field_dot(rb_field_plan *p, int64_t n, const void *x, const void *y
 rb_status rb_field_dot_kept(rb_field_plan *p, int64_t n, const void *x, const void *y, double *kept);
 rb_status rb_field_extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out);
 void rb_field_destroy(rb_field_plan *p); /* takes NULL */
-
-/* The variant that goes with a backend: cpu/omp or cuda/grid. */
-const rb_variant *rb_field_variant(rb_backend_kind kind);
 
 /* Largest accepted |z - oracle| when every term is at most `range`: one rounding a term. */
 double rb_field_tolerance(rb_dtype dtype, double range);

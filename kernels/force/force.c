@@ -4,17 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#define RB_FAMILY_OPS rb_force_ops
-#define RB_FAMILY_DEF "kernels/force/force_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_force_family = {
-    .name = "force",
-    .what = "the update of demons registration",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 static const rb_force_ops *ops_of(const rb_force_plan *p) { return p->variant->ops; }
 
 rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, rb_force_plan **out) {
@@ -26,9 +15,8 @@ rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, 
   for (int a = 0; a < 3; a++)
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
              "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
   RB_TRY(rb_alloc(backend, sizeof *p->kept, (void **)&p->kept));

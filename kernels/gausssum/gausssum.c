@@ -5,17 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define RB_FAMILY_OPS rb_gausssum_ops
-#define RB_FAMILY_DEF "kernels/gausssum/gausssum_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_gausssum_family = {
-    .name = "gausssum",
-    .what = "Gaussian sums over pairs of points: Hamiltonian flow, its backward products, sums between two sets",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
   const rb_gausssum_ops *ops = variant->ops;
@@ -24,9 +13,8 @@ rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *
   RB_CHECK(desc->n >= 1 && desc->n <= (int64_t)1 << 24, RB_EINVAL, "gausssum: %lld points; 1 to 2^24 work",
            (long long)desc->n);
   RB_CHECK(desc->dim == 2 || desc->dim == 3, RB_EINVAL, "gausssum: %d dimensions; 2 and 3 work", desc->dim);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;

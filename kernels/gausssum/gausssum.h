@@ -21,7 +21,7 @@
 #define RB_GAUSSSUM_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {

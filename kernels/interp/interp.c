@@ -6,17 +6,6 @@
 #include <float.h>
 #include <string.h>
 
-#define RB_FAMILY_OPS rb_interp_ops
-#define RB_FAMILY_DEF "kernels/interp/interp_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_interp_family = {
-    .name = "interp",
-    .what = "values of a scalar or 3-vector field at arbitrary points",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out) {
   rb_status st = RB_OK;
   const rb_interp_ops *ops = variant->ops;
@@ -27,11 +16,10 @@ rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc
              "interp: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "interp: %d components; 1 and 3 work",
            desc->components);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
            "interp: the B-spline's prefilter is periodic only");
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;

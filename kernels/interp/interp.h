@@ -18,7 +18,7 @@
 #define RB_INTERP_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {

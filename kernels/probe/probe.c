@@ -3,22 +3,11 @@
 
 #include <stdlib.h>
 
-#define RB_FAMILY_OPS rb_probe_ops
-#define RB_FAMILY_DEF "kernels/probe/probe_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_probe_family = {
-    .name = "probe",
-    .what = "measured roofs: bandwidth, arithmetic, texture rate, launch latency",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate) {
   rb_status st = RB_OK;
   const rb_backend *backend;
   RB_TRY(rb_variant_timed(variant));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
+  RB_TRY(rb_variant_backend(variant, &backend));
   const rb_probe_ops *ops = variant->ops;
   RB_CHECK(samples > 0, RB_EINVAL, "probe: %d samples", samples);
   RB_TRY(ops->measure(backend, bytes ? bytes : ops->default_bytes(backend), samples, rate));

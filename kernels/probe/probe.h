@@ -6,7 +6,7 @@
 #define RB_PROBE_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,19 +18,15 @@ typedef struct {
   /* Median rate over `samples` timed passes, after a check of the result. bytes: size of one array. */
   rb_status (*measure)(const rb_backend *backend, size_t bytes, int samples, double *rate);
   size_t (*default_bytes)(const rb_backend *backend);
+  /* Of the copies (brunn2020, section 3.2): the kernel as a timed operation on the caller's arrays, out[i] = in[i] of
+   * a grid. NULL where the variant has none. */
+  rb_status (*copy)(const void *in, void *out, rb_grid grid);
+  int halo; /* the copy goes through 2D tiles in shared memory, with a halo */
 } rb_probe_ops;
 
 /* bytes 0: the variant's own default (well beyond the last-level cache for memory roofs). */
 rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate);
 
-/* The section 3.2 kernels as timed operations on caller's arrays (brunn2020): out[i] = in[i] of a grid,
- * plainly or through a 2D shared-memory tile with halo. */
-typedef struct {
-  rb_status (*plain)(const void *in, void *out, rb_grid grid);
-  rb_status (*halo)(const void *in, void *out, rb_grid grid);
-} rb_copy_ops;
-/* NULL where the backend has none. */
-const rb_copy_ops *rb_copy_kernels(rb_backend_kind kind);
 /* Bytes that the halo kernel reads and writes, halo counted as loaded (the paper's accounting). */
 double rb_copy_halo_bytes(rb_grid grid);
 #define RB_HALO_TILE_X 128

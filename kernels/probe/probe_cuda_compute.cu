@@ -160,7 +160,7 @@ done:
     (void)bytes;                                                                                  \
     return measure(b, what, samples, rate);                                                       \
   }                                                                                               \
-  extern "C" const rb_probe_ops name = {unit, text, name##_measure, none};
+  extern "C" const rb_probe_ops name = {unit, text, name##_measure, none, NULL, 0};
 
 PROBE(rb_probe_fma, FMA, "FLOP/s", "8 float32 chains a thread")
 PROBE(rb_probe_exp2, EXP2, "1/s", "ex2.approx, 8 chains a thread")

@@ -100,9 +100,6 @@ done:
   return st;
 }
 
-extern "C" const rb_copy_ops rb_cuda_copies;
-extern "C" const rb_copy_ops rb_cuda_copies = {plain, halo};
-
 static __global__ void fill_kernel(float *a, int64_t n, float scale) {
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) a[i] = scale * (float)(i % 1021);
@@ -216,14 +213,14 @@ done:
   return st;
 }
 
-#define PROBE(name, what, text, size)                                                             \
+#define PROBE(name, what, text, size, copy, tiled)                                                \
   static rb_status name##_measure(const rb_backend *b, size_t bytes, int samples, double *rate) { \
     return measure(b, what, bytes, samples, rate);                                                \
   }                                                                                               \
-  extern "C" const rb_probe_ops name = {"B/s", text, name##_measure, size};
+  extern "C" const rb_probe_ops name = {"B/s", text, name##_measure, size, copy, tiled};
 
-PROBE(rb_probe_copy, COPY, "copy kernel, 16-byte accesses, read + write", large)
-PROBE(rb_probe_memcpy, MEMCPY, "cudaMemcpyAsync device to device, read + write", large)
-PROBE(rb_probe_halo, COPY_HALO, "128x32 tiles with halo 4 through shared memory, halo counted", large)
-PROBE(rb_probe_triad, TRIAD, "a[i] = b[i] + s c[i], two reads + write", large)
-PROBE(rb_probe_l2, L2, "repeated 16-byte reads of a quarter of L2, past L1", quarter_l2)
+PROBE(rb_probe_copy, COPY, "copy kernel, 16-byte accesses, read + write", large, plain, 0)
+PROBE(rb_probe_memcpy, MEMCPY, "cudaMemcpyAsync device to device, read + write", large, NULL, 0)
+PROBE(rb_probe_halo, COPY_HALO, "128x32 tiles with halo 4 through shared memory, halo counted", large, halo, 1)
+PROBE(rb_probe_triad, TRIAD, "a[i] = b[i] + s c[i], two reads + write", large, NULL, 0)
+PROBE(rb_probe_l2, L2, "repeated 16-byte reads of a quarter of L2, past L1", quarter_l2, NULL, 0)

@@ -5,17 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RB_FAMILY_OPS rb_smooth_ops
-#define RB_FAMILY_DEF "kernels/smooth/smooth_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_smooth_family = {
-    .name = "smooth",
-    .what = "separable Gaussian filter of vector fields, zero outside",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 static const rb_smooth_ops *ops_of(const rb_smooth_plan *p) { return p->variant->ops; }
 static int64_t longest(const rb_smooth_desc *d) {
   int64_t most = 1;
@@ -67,9 +56,8 @@ rb_status rb_smooth_create(const rb_variant *variant, const rb_smooth_desc *desc
   rb_smooth_plan *p = NULL;
   *out = NULL;
   RB_TRY(rb_smooth_possible(variant, desc));
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
   if (rb_smooth_workspace(variant, desc) > 0)

@@ -17,7 +17,7 @@ rb_status rb_cufft_create(rb_cufft *t, rb_grid g, int three) {
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
   size_t work, most = 0;
   t->field_bytes = (size_t)rb_grid_points(g) * sizeof(float);
-  RB_TRY(rb_backend_get(RB_CUDA, &t->backend));
+  RB_TRY(rb_cuda_backend(&t->backend));
   if (rb_grid_points(g) % 4 != 0) RB_TRY(rb_alloc(t->backend, (three ? 3 : 1) * t->field_bytes, (void **)&t->stage));
   for (int b = 0; b < (three ? 2 : 1); b++) {
     RB_CUFFT_TRY(cufftCreate(&t->forward[b]));

@@ -6,17 +6,6 @@
 
 #include <float.h>
 
-#define RB_FAMILY_OPS rb_spectral_ops
-#define RB_FAMILY_DEF "kernels/spectral/spectral_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_spectral_family = {
-    .name = "spectral",
-    .what = "diagonal operators under real 3D transforms: Laplacian powers, inverses, Helmholtz, Gaussian, Leray",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_spectral_create(const rb_variant *variant, const rb_spectral_desc *desc, rb_spectral_plan **out) {
   rb_status st = RB_OK;
   const rb_spectral_ops *ops = variant->ops;
@@ -27,9 +16,8 @@ rb_status rb_spectral_create(const rb_variant *variant, const rb_spectral_desc *
              "spectral: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
   RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "spectral: %d components; 1 and 3 work",
            desc->components);
-  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;

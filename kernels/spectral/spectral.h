@@ -20,7 +20,7 @@
 #define RB_SPECTRAL_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,29 +3,18 @@
 
 #include "kernels/base/profile.h"
 
-#define RB_FAMILY_OPS rb_transport_ops
-#define RB_FAMILY_DEF "kernels/transport/transport_variants.def"
-#include "kernels/base/variant_table.h"
-
-const rb_family rb_transport_family = {
-    .name = "transport",
-    .what = "semi-Lagrangian state, adjoint and incremental equations of brunn2020",
-    .variants = variants,
-    .count = sizeof variants / sizeof *variants,
-};
-
 rb_status rb_transport_create(const rb_variant *variant, const rb_transport_desc *desc, rb_transport_plan **out) {
   rb_status st = RB_OK;
   const rb_transport_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
   RB_CHECK(desc->steps >= 1 && desc->steps <= 64, RB_EINVAL, "transport: %d time steps; 1 to 64 work", desc->steps);
-  RB_CHECK(desc->interp->backend == variant->backend && desc->derivative->backend == variant->backend, RB_EINVAL,
-           "transport: %s with kernels %s and %s of another backend", variant->name, desc->interp->name,
-           desc->derivative->name);
-  RB_TRY(rb_variant_available(variant));
+  RB_CHECK(desc->interp->backend == variant->backend && desc->derivative->backend == variant->backend &&
+               desc->field->backend == variant->backend,
+           RB_EINVAL, "transport: %s with kernels %s, %s and %s of another backend", variant->name,
+           desc->interp->name, desc->derivative->name, desc->field->name);
+  RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(rb_backend_get(variant->backend, &backend));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
   (*out)->backend = backend;

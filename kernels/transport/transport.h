@@ -31,10 +31,9 @@ typedef struct {
   rb_grid grid;
   rb_dtype dtype;
   int steps;
-  const rb_variant *interp; /* of the same backend as the transport variant */
+  const rb_variant *interp, *derivative, *field; /* of the same backend as the transport variant */
   rb_interp_basis basis;
   rb_prefilter prefilter;
-  const rb_variant *derivative;
   rb_scheme scheme;
 } rb_transport_desc;
 

@@ -45,7 +45,7 @@ rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_t
   rb_field_desc f = {.count = 3 * p->n, .dtype = d->dtype};
   RB_TRY(rb_interp_create(d->interp, &i, &p->interp));
   RB_TRY(rb_derivative_create(d->derivative, &e, &p->derivative));
-  RB_TRY(rb_field_create(rb_field_variant(backend->kind), &f, &p->field));
+  RB_TRY(rb_field_create(d->field, &f, &p->field));
   RB_TRY(rb_alloc(backend, (size_t)(d->steps + 1) * p->field_bytes, (void **)&p->m));
   char **vectors[] = {&p->state_feet, &p->adjoint_feet, &p->gradient, &p->vector};
   for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(backend, 3 * p->field_bytes, (void **)vectors[k]));

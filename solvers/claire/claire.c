@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating a registration: plans, buffers, preprocessing. */
 #include "solvers/claire/claire_impl.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const
   /* the names are our own tables' */
   rb_variant_find(&rb_interp_family, interp, &d.interp);
   rb_variant_find(&rb_derivative_family, config->derivative, &d.derivative);
+  d.field = rb_field_variant(d.interp->backend);
   rb_interp_basis_parse(basis, &d.basis, &d.prefilter);
   return d;
 }
@@ -110,12 +112,14 @@ done:
 rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid,
                            const float *template_image, const float *reference_image, rb_claire **out) {
   rb_status st = RB_OK;
+  const rb_backend *backend;
   rb_claire *c = NULL;
   *out = NULL;
-  RB_TRY(rb_variant_available(variant));
   RB_TRY(check_options(options));
+  RB_TRY(rb_variant_backend(variant, &backend));
   c = calloc(1, sizeof *c);
   RB_CHECK(c, RB_ENOMEM, "host memory");
+  c->backend = backend;
   c->variant = variant;
   c->config = *(const rb_claire_config *)variant->ops;
   c->options = *options;
@@ -126,7 +130,6 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
            "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
   c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
   size_t size = rb_dtype_size(c->config.dtype), field = (size_t)c->n * size;
-  RB_TRY(rb_backend_get(variant->backend, &c->backend));
   RB_TRY(create_plans(c));
   void **scalars[] = {&c->template_image, &c->reference_image, &c->lambda};
   for (int i = 0; i < 3; i++) RB_TRY(rb_alloc(c->backend, field, scalars[i]));

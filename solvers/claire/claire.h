@@ -17,6 +17,7 @@
 
 #include "kernels/base/profile.h"
 #include "kernels/spectral/spectral.h"
+#include "kernels/registry/registry.h"
 #include "kernels/transport/transport.h"
 
 /* ---- which kernels: a row of brunn2020's Table 6, or ours ------------------------------------------------ */

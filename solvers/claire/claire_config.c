@@ -47,21 +47,21 @@ enum { BUILT_WITH_CUDA = 0 };
 #endif
 #define GPU(config) (BUILT_WITH_CUDA ? &config : NULL)
 static const rb_variant variants[] = {
-    {"cpu-fft-cubic", "cpu-fft-cubic", FP32 "spectral derivatives, cubic Lagrange", RB_CPU, &cpu_fft_cubic},
-    {"cpu-fd8-cubic", "", FP32 "FD8, cubic B-spline", RB_CPU, &cpu_fd8_cubic},
-    {"cpu-fd8-linear", "", FP32 "FD8, trilinear", RB_CPU, &cpu_fd8_linear},
-    {"cpu-fft-cubic-f64", "", "cpu-fft-cubic in float64", RB_CPU, &cpu_fft_cubic_f64},
-    {"cpu-fd8-cubic-f64", "", "cpu-fd8-cubic in float64", RB_CPU, &cpu_fd8_cubic_f64},
-    {"cpu-fd8-linear-f64", "", "cpu-fd8-linear in float64", RB_CPU, &cpu_fd8_linear_f64},
-    {"cpu-fd8-linear-coefficients", "", "cpu-fd8-linear, the optimiser working on spectral coefficients", RB_CPU,
-     &cpu_coefficients},
-    {"gpu-fft-cubic", "gpu-fft-cubic", FP32 "cuFFT derivatives, GPU-TXTSPL", RB_CUDA, GPU(gpu_fft_cubic)},
-    {"gpu-fd8-cubic", "gpu-fd8-cubic", FP32 "GPU-FD8, GPU-TXTSPL", RB_CUDA, GPU(gpu_fd8_cubic)},
-    {"gpu-fd8-linear", "gpu-fd8-linear", FP32 "GPU-FD8, GPU-TXTLIN", RB_CUDA, GPU(gpu_fd8_linear)},
-    {"fused-fft-cubic", "", "ours: fused transport, spectral coefficients, exact float32 B-spline", RB_CUDA,
-     GPU(our_fft_cubic)},
-    {"fused-fd8-cubic", "", "ours: the same with FD8", RB_CUDA, GPU(our_fd8_cubic)},
-    {"fused-fd8-linear", "", "ours: the same with trilinear float32 interpolation", RB_CUDA, GPU(our_fd8_linear)},
+    {"cpu-fft-cubic", "cpu-fft-cubic", FP32 "spectral derivatives, cubic Lagrange", RB_ON_CPU(&cpu_fft_cubic)},
+    {"cpu-fd8-cubic", "", FP32 "FD8, cubic B-spline", RB_ON_CPU(&cpu_fd8_cubic)},
+    {"cpu-fd8-linear", "", FP32 "FD8, trilinear", RB_ON_CPU(&cpu_fd8_linear)},
+    {"cpu-fft-cubic-f64", "", "cpu-fft-cubic in float64", RB_ON_CPU(&cpu_fft_cubic_f64)},
+    {"cpu-fd8-cubic-f64", "", "cpu-fd8-cubic in float64", RB_ON_CPU(&cpu_fd8_cubic_f64)},
+    {"cpu-fd8-linear-f64", "", "cpu-fd8-linear in float64", RB_ON_CPU(&cpu_fd8_linear_f64)},
+    {"cpu-fd8-linear-coefficients", "", "cpu-fd8-linear, the optimiser working on spectral coefficients",
+     RB_ON_CPU(&cpu_coefficients)},
+    {"gpu-fft-cubic", "gpu-fft-cubic", FP32 "cuFFT derivatives, GPU-TXTSPL", RB_ON_CUDA(GPU(gpu_fft_cubic))},
+    {"gpu-fd8-cubic", "gpu-fd8-cubic", FP32 "GPU-FD8, GPU-TXTSPL", RB_ON_CUDA(GPU(gpu_fd8_cubic))},
+    {"gpu-fd8-linear", "gpu-fd8-linear", FP32 "GPU-FD8, GPU-TXTLIN", RB_ON_CUDA(GPU(gpu_fd8_linear))},
+    {"fused-fft-cubic", "", "ours: fused transport, spectral coefficients, exact float32 B-spline",
+     RB_ON_CUDA(GPU(our_fft_cubic))},
+    {"fused-fd8-cubic", "", "ours: the same with FD8", RB_ON_CUDA(GPU(our_fd8_cubic))},
+    {"fused-fd8-linear", "", "ours: the same with trilinear float32 interpolation", RB_ON_CUDA(GPU(our_fd8_linear))},
 };
 
 const rb_family rb_claire_family = {

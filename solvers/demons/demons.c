@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/demons/demons_impl.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,17 +16,17 @@ static const rb_demons_config gpu_a3_b1 = {"cuda/shared-coalesced", "cuda/global
                               gpu_a1_b4 = {"cuda/naive", "cuda/texture-linear4", "cuda/grid", RB_F32};
 static const rb_demons_config fused = {"cuda/march", "cuda/planar", "cuda/grid", RB_F32};
 static const rb_variant variants[] = {
-    {"cpu-naive", "CPU", "float32, one thread, as the paper's CPU code", RB_CPU, &cpu_naive},
-    {"cpu", "", "float32, all cores", RB_CPU, &cpu},
-    {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
-    {"gpu-a1-b1", "", "the paper's naive GPU kernels", RB_CUDA, &gpu_a1_b1},
-    {"gpu-a3-b1", "", "the paper's smoothing, naive composition", RB_CUDA, &gpu_a3_b1},
-    {"gpu-a1-b4", "", "naive smoothing, the paper's composition", RB_CUDA, &gpu_a1_b4},
+    {"cpu-naive", "CPU", "float32, one thread, as the paper's CPU code", RB_ON_CPU(&cpu_naive)},
+    {"cpu", "", "float32, all cores", RB_ON_CPU(&cpu)},
+    {"cpu-f64", "", "float64, all cores", RB_ON_CPU(&cpu_f64)},
+    {"gpu-a1-b1", "", "the paper's naive GPU kernels", RB_ON_CUDA(&gpu_a1_b1)},
+    {"gpu-a3-b1", "", "the paper's smoothing, naive composition", RB_ON_CUDA(&gpu_a3_b1)},
+    {"gpu-a1-b4", "", "naive smoothing, the paper's composition", RB_ON_CUDA(&gpu_a1_b4)},
     {"gpu-a3-b4", "GPU",
      "the paper's optimised GPU kernels: coalesced shared-memory smoothing, float4 textures with 8-bit weights",
-     RB_CUDA, &gpu_a3_b4},
-    {"gpu-fused", "", "ours: smoothing of all axes in one kernel, composition in float32 without textures", RB_CUDA,
-     &fused},
+     RB_ON_CUDA(&gpu_a3_b4)},
+    {"gpu-fused", "", "ours: smoothing of all axes in one kernel, composition in float32 without textures",
+     RB_ON_CUDA(&fused)},
 };
 const rb_family rb_demons_family = {
     .name = "demons",

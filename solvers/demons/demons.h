@@ -14,7 +14,7 @@
 #define RB_DEMONS_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 /* Which kernels in which precision: ops of a variant of rb_demons_family. */
 typedef struct {

@@ -10,8 +10,8 @@
 
 static const char plastimatch[] = "plastimatch"; /* ops of the variant: the program's name */
 static const rb_variant variants[] = {
-    {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores", RB_CPU,
-     plastimatch},
+    {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores",
+     RB_ON_CPU(plastimatch)},
 };
 const rb_family rb_external_family = {
     .name = "external",

@@ -5,7 +5,7 @@
 #ifndef RB_EXTERNAL_H
 #define RB_EXTERNAL_H
 
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 #include <stddef.h>
 

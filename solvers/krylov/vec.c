@@ -3,6 +3,7 @@
  * petsc/private/vecimpl.h is PETSc's header for authors of vector types. */
 #include "kernels/field/field.h"
 #include "solvers/krylov/krylov.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <petsc/private/vecimpl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/landmarks/landmarks_impl.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,14 +16,14 @@ static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/
 static const rb_landmarks_config gpu_cublas = {"cuda/cublas", RB_F32}, gpu_shared = {"cuda/shared-reduction", RB_F32},
                                  gpu = {"cuda/tiled", RB_F32};
 static const rb_variant variants[] = {
-    {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit", RB_CPU,
-     &cpu_naive},
-    {"cpu", "", "float32, all cores", RB_CPU, &cpu},
-    {"cpu-f64", "", "float64, all cores", RB_CPU, &cpu_f64},
-    {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones", RB_CUDA,
-     &gpu_cublas},
-    {"gpu-shared", "GPU", "float32, the paper's design: binary reduction in shared memory", RB_CUDA, &gpu_shared},
-    {"gpu", "", "float32, ours: a flow a kernel, an evaluation a CUDA graph", RB_CUDA, &gpu},
+    {"cpu-naive", "CPU", "float32, one thread, sums in sequence: the paper's own CPU code in spirit",
+     RB_ON_CPU(&cpu_naive)},
+    {"cpu", "", "float32, all cores", RB_ON_CPU(&cpu)},
+    {"cpu-f64", "", "float64, all cores", RB_ON_CPU(&cpu_f64)},
+    {"gpu-cublas", "cuBLAS", "float32, the paper's first design: N x N terms, cuBLAS products with ones",
+     RB_ON_CUDA(&gpu_cublas)},
+    {"gpu-shared", "GPU", "float32, the paper's design: binary reduction in shared memory", RB_ON_CUDA(&gpu_shared)},
+    {"gpu", "", "float32, ours: a flow a kernel, an evaluation a CUDA graph", RB_ON_CUDA(&gpu)},
 };
 const rb_family rb_landmarks_family = {
     .name = "landmarks",

@@ -13,6 +13,7 @@
 #define RB_LANDMARKS_H
 
 #include "kernels/gausssum/gausssum.h"
+#include "kernels/registry/registry.h"
 
 /* Which sums in which precision: ops of a variant of rb_landmarks_family. */
 typedef struct {

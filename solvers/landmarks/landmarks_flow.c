@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Hamiltonian flow, the objective with its gradient through the time steps, and what the flow carries along. */
 #include "solvers/landmarks/landmarks_impl.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>

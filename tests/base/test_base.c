@@ -5,7 +5,7 @@
 #include "cpu_ref/base/memory_limits.h"
 #include "kernels/base/backend.h"
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 #include "kernels/base/rng.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 
 #include "kernels/base/backend.h"
 #include "kernels/derivative/derivative.h"
+#include "kernels/registry/registry.h"
 
 #include <math.h>
 #include <stdlib.h>

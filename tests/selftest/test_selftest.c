@@ -11,6 +11,7 @@
 #include "kernels/force/force.h"
 #include "kernels/gausssum/gausssum.h"
 #include "kernels/interp/interp.h"
+#include "kernels/registry/registry.h"
 #include "kernels/smooth/smooth.h"
 #include "kernels/spectral/spectral.h"
 #include "kernels/transport/transport.h"
@@ -156,7 +157,7 @@ static rb_status force_force(rb_force_plan *p, double ratio, const void *fixed, 
 }
 
 static int failures(const rb_family *family, void (*check)(rb_checker *), const void *ops) {
-  const rb_variant v = {"cpu/saboteur", "", "", RB_CPU, ops};
+  const rb_variant v = {"cpu/saboteur", "", "", RB_ON_CPU(ops)};
   rb_checker c = {.variant = &v, .family = family, .largest = 10000}; /* a crime shows in small sets, too */
   check(&c);
   assert_true(c.passed + c.failed > 20);
@@ -246,7 +247,7 @@ static void force_crimes(void **s) {
 /* A value that is no number must fail, whatever the limit. */
 static void a_nan_never_passes(void **s) {
   (void)s;
-  const rb_variant v = {"cpu/none", "", "", RB_CPU, NULL};
+  const rb_variant v = {"cpu/none", "", "", RB_ON_CPU(NULL)};
   rb_checker c = {.variant = &v, .family = &rb_interp_family};
   rb_check_value(&c, NAN, INFINITY, "nan");
   assert_int_equal(c.failed, 1);

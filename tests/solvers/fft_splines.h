@@ -14,6 +14,6 @@ static const rb_claire_config fft_splines = {.transport = "cpu/composed",
                                              .derivative = "cpu/fftw",
                                              .scheme = RB_SPECTRAL,
                                              .basis = "bspline"};
-static const rb_variant cpu_fft_splines = {"cpu-fft-splines", "", "", RB_CPU, &fft_splines};
+static const rb_variant cpu_fft_splines = {"cpu-fft-splines", "", "", RB_ON_CPU(&fft_splines)};
 
 #endif

@@ -3,6 +3,7 @@
 #include "tests/ok.h"
 
 #include "kernels/transport/transport.h"
+#include "kernels/registry/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static void known_flow(int steps, int64_t n1, const char *basis, double *state_e
          *div = malloc((size_t)n * sizeof *div), *det = malloc((size_t)n * sizeof *det);
   ok(rb_variant_find(&rb_interp_family, "cpu/omp", &d.interp));
   ok(rb_variant_find(&rb_derivative_family, "cpu/fftw", &d.derivative));
+  ok(rb_variant_find(&rb_field_family, "cpu/omp", &d.field));
   ok(rb_interp_basis_parse(basis, &d.basis, &d.prefilter));
   ok(rb_variant_find(&rb_transport_family, "cpu/composed", &v));
   ok(rb_transport_create(v, &d, &t));

@@ -4,7 +4,7 @@
 #define RB_CHECK_H
 
 #include "kernels/base/grid.h"
-#include "kernels/base/registry.h"
+#include "kernels/registry/registry.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/host_apply.h"
 #include "kernels/transport/transport.h"
+#include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,6 +109,7 @@ static int describe(const rb_variant *v, int which, rb_dtype t, rb_grid g, int s
   *d = (rb_transport_desc){.grid = g, .dtype = t, .steps = steps, .scheme = kernels[which].scheme};
   if (rb_variant_find(&rb_interp_family, kernels[which].interp, &d->interp) != RB_OK ||
       rb_variant_find(&rb_derivative_family, kernels[which].derivative, &d->derivative) != RB_OK ||
+      !(d->field = rb_field_variant(v->backend)) ||
       rb_interp_basis_parse(kernels[which].basis, &d->basis, &d->prefilter) != RB_OK)
     return 0;
   rb_clear();
@@ -116,6 +118,11 @@ static int describe(const rb_variant *v, int which, rb_dtype t, rb_grid g, int s
 
 /* The oracle solves the same equations with the same basis and scheme; a texture's weights are the variant's own
  * error. */
+static void by_oracles(rb_transport_desc *d) {
+  d->interp = &rb_interp_family.variants[0], d->derivative = &rb_derivative_family.variants[0],
+  d->field = &rb_field_family.variants[0];
+}
+
 static void against_oracle(rb_checker *c, const rb_transport_desc *d, const char *what, int zero) {
   rb_transport_desc exact = *d;
   int64_t n = rb_grid_points(d->grid);
@@ -130,8 +137,7 @@ static void against_oracle(rb_checker *c, const rb_transport_desc *d, const char
     fill(d->dtype, d->grid, 3 + a, cells * d->steps * rb_grid_spacing(d->grid, a), a * n, in.v);
     fill(d->dtype, d->grid, 6 + a, 1, a * n, in.vt);
   }
-  exact.interp = &rb_interp_family.variants[0];
-  exact.derivative = &rb_derivative_family.variants[0];
+  by_oracles(&exact);
   if (rb_check_status(c, answer(c->variant, d, &in, zero, &mine), "%s", what) &&
       rb_check_status(c, answer(&rb_transport_family.variants[0], &exact, &in, zero, &oracle), "oracle"))
     for (int e = 0; e < EQUATIONS; e++) {
@@ -205,8 +211,7 @@ void rb_check_transport_golden(rb_checker *c) {
     char name[64];
     if (!describe(c->variant, k, RB_F32, g, 3, &d)) continue;
     rb_transport_desc made = d;
-    if (!c->of_variant)
-      made.interp = &rb_interp_family.variants[0], made.derivative = &rb_derivative_family.variants[0];
+    if (!c->of_variant) by_oracles(&made);
     if (!rb_check_status(c, answer(c->of_variant ? c->variant : &rb_transport_family.variants[0], &made, &in, 0, &a),
                          "golden"))
       continue;

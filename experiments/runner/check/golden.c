@@ -5,7 +5,7 @@
 #include "datasets/input_file.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/record.h"
-#include "kernels/cuda/device_info.h"
+#include "kernels/base/device_info.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Families, their variants, and the exact names under which result files quote them. */
-#ifndef RB_BASE_REGISTRY_H
-#define RB_BASE_REGISTRY_H
+/* A variant is one implementation of a family, under the exact name by which result files quote it. Base names no
+ * family: kernels/registry lists them. */
+#ifndef RB_BASE_VARIANT_H
+#define RB_BASE_VARIANT_H
 
 #include "kernels/base/backend.h"
 
@@ -14,7 +15,8 @@ typedef struct {
   const char *tag;  /* the paper's name, e.g. "GPU-TXTSPL"; "" when ours */
   const char *idea; /* what this rung adds, one line */
   rb_backend_kind backend;
-  const void *ops; /* the family's typed ops table; NULL in builds without CUDA */
+  const void *ops;             /* the family's typed ops table; NULL in builds without CUDA */
+  rb_backend_source *get_from; /* the backend that it runs on, or the reason why it cannot be used here */
 } rb_variant;
 
 typedef struct {
@@ -24,21 +26,15 @@ typedef struct {
   int count;
 } rb_family;
 
-extern const rb_family rb_interp_family, rb_derivative_family, rb_spectral_family, rb_field_family,
-    rb_transport_family, rb_gausssum_family, rb_smooth_family, rb_compose_family, rb_force_family, rb_probe_family;
-
-/* All families, in the order in which tables list them. */
-const rb_family *const *rb_families(int *count);
 /* RB_ENOTFOUND offers the nearest name. */
-rb_status rb_family_find(const char *name, const rb_family **out);
 rb_status rb_variant_find(const rb_family *family, const char *name, const rb_variant **out);
-/* RB_OK, or RB_EDEVICE with the reason: built without CUDA, no GPU, driver too old. */
+/* The backend that it runs on; RB_EDEVICE with the reason: built without CUDA, no GPU, driver too old. */
+rb_status rb_variant_backend(const rb_variant *variant, const rb_backend **out);
+/* The same without the backend. */
 rb_status rb_variant_available(const rb_variant *variant);
 /* Whether times of it mean something: RB_EUNSUPPORTED for one that is executed by emulation. Failures of
  * rb_variant_available likewise. */
 rb_status rb_variant_timed(const rb_variant *variant);
-/* Whether the CUDA variants of this build are executed on the CPU. */
-int rb_cuda_is_emulated(void);
 /* The candidate with the smallest edit distance to `name`, or NULL when none is near. */
 const char *rb_nearest(const char *name, const char *const *candidates, int count);
 

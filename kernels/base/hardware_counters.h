@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hardware counters of a piece of work in this process, by CUPTI's range profiler, loaded at run time. */
-#ifndef RB_CUPTI_COUNTERS_H
-#define RB_CUPTI_COUNTERS_H
+/* Hardware counters of a piece of work in this process: by CUPTI in builds with CUDA (kernels/cuda). */
+#ifndef RB_HARDWARE_COUNTERS_H
+#define RB_HARDWARE_COUNTERS_H
 
 #include "kernels/base/status.h"
 

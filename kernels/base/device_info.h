@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts about the current CUDA device for records and doctor; plain C, answers in every build. */
+/* Facts about the current CUDA device for records and doctor; defined by kernels/cuda, answers in every build. */
 #ifndef RB_DEVICE_INFO_H
 #define RB_DEVICE_INFO_H
 

@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kernels/base/registry.h"
+#include "kernels/base/variant.h"
 
 #include <string.h>
-
-static const rb_family *const families[] = {
-    &rb_interp_family,   &rb_derivative_family, &rb_spectral_family, &rb_field_family, &rb_transport_family,
-    &rb_gausssum_family, &rb_smooth_family,     &rb_compose_family,  &rb_force_family, &rb_probe_family,
-};
-enum { FAMILIES = sizeof families / sizeof *families };
-
-const rb_family *const *rb_families(int *count) {
-  *count = FAMILIES;
-  return families;
-}
 
 /* Levenshtein distance, with one row; names longer than 63 characters compare by their start. */
 static int distance(const char *a, const char *b) {
@@ -45,20 +34,6 @@ const char *rb_nearest(const char *name, const char *const *candidates, int coun
   return best;
 }
 
-rb_status rb_family_find(const char *name, const rb_family **out) {
-  const char *names[FAMILIES];
-  for (int i = 0; i < FAMILIES; i++) {
-    names[i] = families[i]->name;
-    if (strcmp(name, names[i]) == 0) {
-      *out = families[i];
-      return RB_OK;
-    }
-  }
-  const char *near = rb_nearest(name, names, FAMILIES);
-  return RB_FAIL(RB_ENOTFOUND, "no kernel family '%s'%s%s; 'regbench list families' shows all", name,
-                 near ? ": nearest is " : "", near ? near : "");
-}
-
 rb_status rb_variant_find(const rb_family *family, const char *name, const rb_variant **out) {
   const char *names[64];
   int count = family->count < 64 ? family->count : 64;
@@ -74,28 +49,23 @@ rb_status rb_variant_find(const rb_family *family, const char *name, const rb_va
                  name, near ? ": nearest is " : "", near ? near : "", family->name);
 }
 
+rb_status rb_variant_backend(const rb_variant *variant, const rb_backend **out) {
+  const rb_status st = variant->get_from(out);
+  return st == RB_OK && !variant->ops ? RB_FAIL(RB_EDEVICE, "variant %s is not in this build", variant->name) : st;
+}
+
 rb_status rb_variant_available(const rb_variant *variant) {
   const rb_backend *b;
-  rb_status st = rb_backend_get(variant->backend, &b);
-  if (st == RB_OK && !variant->ops) st = RB_FAIL(RB_EDEVICE, "variant %s is not in this build", variant->name);
-  return st;
+  return rb_variant_backend(variant, &b);
 }
 
 rb_status rb_variant_timed(const rb_variant *variant) {
   const rb_backend *b;
-  rb_status st = rb_variant_available(variant);
-  if (st == RB_OK) st = rb_backend_get(variant->backend, &b);
+  rb_status st = rb_variant_backend(variant, &b);
   if (st == RB_OK && b->emulated)
     st = RB_FAIL(RB_EUNSUPPORTED,
                  "%s is emulated here, executed on the CPU: its outputs can be checked, times would mean nothing; "
                  "run it on a GPU",
                  variant->name);
   return st;
-}
-
-int rb_cuda_is_emulated(void) {
-  const rb_backend *b;
-  const rb_status st = rb_backend_get(RB_CUDA, &b);
-  rb_clear();
-  return st == RB_OK && b->emulated;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/registry/registry.h"
+
+#include <string.h>
+
+static const rb_family *const families[] = {
+#define RB_FAMILY(family, what) &rb_##family##_family,
+#include "kernels/registry/families.def"
+#undef RB_FAMILY
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+const rb_family *const *rb_families(int *count) {
+  *count = FAMILIES;
+  return families;
+}
+
+rb_status rb_family_find(const char *name, const rb_family **out) {
+  const char *names[FAMILIES];
+  for (int i = 0; i < FAMILIES; i++) {
+    names[i] = families[i]->name;
+    if (strcmp(name, names[i]) == 0) {
+      *out = families[i];
+      return RB_OK;
+    }
+  }
+  const char *near = rb_nearest(name, names, FAMILIES);
+  return RB_FAIL(RB_ENOTFOUND, "no kernel family '%s'%s%s; 'regbench list families' shows all", name,
+                 near ? ": nearest is " : "", near ? near : "");
+}
+
+rb_status rb_backend_get_cpu(const rb_backend **out) { return rb_cpu_backend(out); }
+rb_status rb_backend_get_cuda(const rb_backend **out) { return rb_cuda_backend(out); }
+rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out) {
+  return kind == RB_CPU ? rb_cpu_backend(out) : rb_cuda_backend(out);
+}
+
+int rb_cuda_is_emulated(void) {
+  const rb_backend *b;
+  const rb_status st = rb_cuda_backend(&b);
+  rb_clear();
+  return st == RB_OK && b->emulated;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "solvers/common/field_variant.h"
+
+#include "kernels/registry/registry.h"
+
+const rb_variant *rb_field_variant(rb_backend_kind kind) {
+  const rb_variant *v = NULL;
+  rb_variant_find(&rb_field_family, kind == RB_CUDA ? "cuda/grid" : "cpu/omp", &v);
+  return v;
+}
