@@ -33,30 +33,30 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
   for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks demons external register; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
-      experiments/runner/inputs.c experiments/runner/measure.c"
+      experiments/runner/inputs/inputs.c experiments/runner/workloads/measure.c"
     parts=$family # the families whose code runs
     unused=""     # kernels of theirs that no configuration of this family's names
     case $family in
-      interp) shared="$shared experiments/runner/workload_interp.c experiments/runner/workload_advection.c" ;;
-      derivative) shared="$shared experiments/runner/workload_derivative.c experiments/runner/workload_copy.c" parts="derivative spectral" ;;
-      probe) shared="$shared experiments/runner/workload_copy.c" ;;
+      interp) shared="$shared experiments/runner/workloads/workload_interp.c experiments/runner/workloads/workload_advection.c" ;;
+      derivative) shared="$shared experiments/runner/workloads/workload_derivative.c experiments/runner/workloads/workload_copy.c" parts="derivative spectral" ;;
+      probe) shared="$shared experiments/runner/workloads/workload_copy.c" ;;
       transport) parts="interp derivative spectral field transport" ;;
-      gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workload_gausssum.c" ;;
+      gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
-        shared="$shared kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workload_landmarks.c
-          experiments/runner/workload_cohort.c experiments/runner/landmark_cohort.c experiments/runner/landmark_case.c datasets/points.c" ;;
-      smooth | compose | force) shared="$shared experiments/runner/workload_demons_kernels.c experiments/runner/demons_images.c
-          solvers/demons/* experiments/runner/pairs.c" ;;
+        shared="$shared kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c
+          experiments/runner/workloads/workload_cohort.c experiments/runner/workloads/landmark_cohort.c experiments/runner/workloads/landmark_case.c datasets/points.c" ;;
+      smooth | compose | force) shared="$shared experiments/runner/workloads/workload_demons_kernels.c experiments/runner/workloads/demons_images.c
+          solvers/demons/* experiments/runner/inputs/pairs.c" ;;
       demons) parts="smooth compose force field"
-        shared="$shared solvers/demons/* solvers/common/* experiments/runner/workload_demons.c experiments/runner/demons_images.c
-          experiments/runner/pairs.c" ;;
-      external) shared="$shared solvers/external/* solvers/common/* experiments/runner/workload_external.c experiments/runner/demons_images.c experiments/runner/pairs.c" ;;
+        shared="$shared solvers/demons/* solvers/common/* experiments/runner/workloads/workload_demons.c experiments/runner/workloads/demons_images.c
+          experiments/runner/inputs/pairs.c" ;;
+      external) shared="$shared solvers/external/* solvers/common/* experiments/runner/workloads/workload_external.c experiments/runner/workloads/demons_images.c experiments/runner/inputs/pairs.c" ;;
       claire) parts="interp derivative spectral field transport"
-        shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workload_registration.c
-          experiments/runner/registration.c experiments/runner/pairs.c" ;;
+        shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/workload_registration.c
+          experiments/runner/workloads/registration.c experiments/runner/inputs/pairs.c" ;;
       register) parts="interp derivative spectral field transport"
-        shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/registration.c
-          experiments/runner/pairs.c experiments/runner/workload_verb.c experiments/runner/cmd_register_claire.c experiments/runner/registration_memory.c experiments/runner/register_images.c" ;;
+        shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/registration.c
+          experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c experiments/runner/cli/cmd_register_claire.c experiments/runner/workloads/registration_memory.c experiments/runner/cli/register_images.c" ;;
     esac
     case $family in
       transport | claire | register)

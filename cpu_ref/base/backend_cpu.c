@@ -2,20 +2,14 @@
 /* Host memory and the monotonic clock. */
 #include "cpu_ref/base/memory_limits.h"
 #include "kernels/base/backend.h"
+#include "kernels/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static double started;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static rb_status cpu_alloc(size_t bytes, void **out) {
   size_t padded = (bytes + 255) / 256 * 256;
@@ -34,7 +28,7 @@ static rb_status cpu_fill(void *dst, int byte, size_t bytes) {
 static rb_status cpu_sync(void) { return RB_OK; }
 static double stamps[RB_STAMPS];
 static rb_status cpu_stamp(int i) {
-  stamps[i] = now();
+  stamps[i] = rb_now();
   return RB_OK;
 }
 static rb_status cpu_stamp_interval(int from, int to, double *seconds) {
@@ -42,11 +36,11 @@ static rb_status cpu_stamp_interval(int from, int to, double *seconds) {
   return RB_OK;
 }
 static rb_status cpu_timer_start(void) {
-  started = now();
+  started = rb_now();
   return RB_OK;
 }
 static rb_status cpu_timer_stop(double *seconds) {
-  *seconds = now() - started;
+  *seconds = rb_now() - started;
   return RB_OK;
 }
 

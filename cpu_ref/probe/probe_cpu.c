@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Host roofs: STREAM copy and triad (McCalpin's byte counts: no write-allocate), float32 multiply-adds. */
+#include "kernels/base/statistics.h"
 #include "kernels/probe/probe.h"
 
 #include <omp.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kernels/probe/probe.h"
 
-#include <stdlib.h>
-
 rb_status rb_probe_measure(const rb_variant *variant, size_t bytes, int samples, double *rate) {
   rb_status st = RB_OK;
   const rb_backend *backend;
@@ -20,13 +18,4 @@ double rb_copy_halo_bytes(rb_grid g) {
   double tiles3 = (double)((g.n[2] + RB_HALO_TILE_X - 1) / RB_HALO_TILE_X);
   double halo = tiles2 * tiles3 * (double)g.n[0] * RB_HALO_WIDTH * 2 * (RB_HALO_TILE_X + RB_HALO_TILE_Y);
   return sizeof(float) * (2 * (double)rb_grid_points(g) + halo);
-}
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-double rb_median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, ascending);
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }

@@ -33,9 +33,6 @@ double rb_copy_halo_bytes(rb_grid grid);
 #define RB_HALO_TILE_Y 32
 #define RB_HALO_WIDTH 4
 
-/* Median of n values; reorders them. */
-double rb_median(double *values, int n);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic, texture and launch roofs of the GPU. */
+#include "kernels/base/statistics.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/probe/probe.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory roofs of the GPU: copy kernel, cudaMemcpy, copy with halo (brunn2020 3.2), triad, L2 reads. */
+#include "kernels/base/statistics.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/probe/probe.h"
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The levels of the continuation, each a TaoSolve: NLS with Armijo's rule around KSPCG. */
+#include "kernels/base/clock.h"
 #include "solvers/claire/claire_impl.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static PetscErrorCode objective_and_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   (void)tao;
@@ -63,7 +57,7 @@ static void add_row(rb_claire *c, int iteration, double f, double gradient, doub
                              .gradient = gradient / c->gradient0,
                              .step = step,
                              .forcing = c->forcing,
-                             .seconds = now() - c->started};
+                             .seconds = rb_now() - c->started};
   r->mismatch = row.mismatch, r->gradient = row.gradient, r->objective = row.objective;
   if (r->rows < RB_CLAIRE_ITERATIONS) r->table[r->rows++] = row;
   if (c->hook) c->hook(c->hook_context, &row);
@@ -197,10 +191,10 @@ static rb_status solve_level(rb_claire *c, double beta, double tolerance) {
   set_level(c, beta);
   c->tolerance = tolerance;
   RB_TRY(c->backend->sync());
-  start = now();
+  start = rb_now();
   RB_PETSC(TaoSolve(c->tao));
   RB_TRY(c->backend->sync());
-  c->result->seconds += now() - start;
+  c->result->seconds += rb_now() - start;
   RB_PETSC(TaoGetConvergedReason(c->tao, &reason));
   RB_PETSC(TaoGetIterationNumber(c->tao, &steps));
   c->result->newton += (int)steps;
@@ -223,7 +217,7 @@ rb_status rb_claire_optimise(rb_claire *c) {
   c->forcing = 0;
   RB_TRY(reference_point(c));
   RB_TRY(rb_profile_start(c->backend, c->options.profile)); /* what the levels take, as their time */
-  c->started = now();
+  c->started = rb_now();
   if (c->gradient0 == 0) { /* equal images: v = 0 is the answer */
     set_level(c, o->beta);
     goto done;

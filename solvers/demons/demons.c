@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/base/clock.h"
 #include "solvers/demons/demons_impl.h"
 #include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const rb_demons_config cpu = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F32},
                               cpu_f64 = {"cpu/omp", "cpu/omp", "cpu/omp", RB_F64};
@@ -59,11 +59,6 @@ const char *rb_demons_end_name(rb_demons_end e) {
   return names[e];
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
 
 /* ---- an iteration ---------------------------------------------------------------------------------------- */
@@ -221,7 +216,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   rb_status st = RB_OK;
   *out = (rb_demons_result){.end = RB_DEMONS_ITERATIONS, .setup_seconds = s->setup_seconds};
   RB_TRY(s->backend->sync());
-  const double started = now();
+  const double started = rb_now();
   if (s->started)
     RB_TRY(rb_demons_exponentiate(s, 1));
   else
@@ -255,7 +250,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   if (unread <= out->iterations) RB_TRY(read_energies(s, unread, out->iterations, out));
   RB_TRY(longest(s, s->displacement, &out->longest));
   RB_TRY(s->backend->sync());
-  out->seconds = now() - started;
+  out->seconds = rb_now() - started;
 done:
   return st;
 }
@@ -360,7 +355,7 @@ done:
 rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *options, rb_grid grid,
                            const float *template_image, const float *reference, rb_demons **out) {
   rb_status st = RB_OK;
-  const double started = now();
+  const double started = rb_now();
   rb_demons *s = NULL;
   *out = NULL;
   RB_TRY(check_options(options));
@@ -379,7 +374,7 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   RB_TRY(rb_demons_upload(s, template_image, s->moving));
   RB_TRY(rest(s));
   RB_TRY(s->backend->sync());
-  s->setup_seconds = now() - started;
+  s->setup_seconds = rb_now() - started;
   *out = s;
   s = NULL;
 done:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/base/clock.h"
 #include "solvers/landmarks/landmarks_impl.h"
 #include "solvers/common/field_variant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
   HOST_UNKNOWNS = 30000
@@ -32,12 +32,6 @@ const rb_family rb_landmarks_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 rb_landmarks_options rb_landmarks_defaults(void) {
   return (rb_landmarks_options){.sigma = 1.5, .lambda = 250000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
 }
@@ -53,7 +47,7 @@ static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   double kinetic;
   (void)tao;
   PetscCall(rb_petsc_code(rb_landmarks_objective(s, x, f, &kinetic, g)));
-  rb_landmarks_row row = {s->result->evaluations++, *f, kinetic, now() - s->started};
+  rb_landmarks_row row = {s->result->evaluations++, *f, kinetic, rb_now() - s->started};
   if (s->result->rows < RB_LANDMARKS_ROWS) s->result->table[s->result->rows++] = row;
   if (*f < s->best_objective) {
     s->best_objective = *f;
@@ -217,11 +211,11 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
   s->scale = 0;
   RB_TRY(rb_landmarks_distances(s, 0, &out->average_before, &out->greatest_before));
   RB_TRY(s->backend->sync());
-  s->started = now();
+  s->started = rb_now();
   RB_TRY(start(s));
   RB_PETSC(TaoSolve(s->tao));
   RB_TRY(s->backend->sync());
-  out->seconds = now() - s->started;
+  out->seconds = rb_now() - s->started;
   RB_PETSC(TaoGetConvergedReason(s->tao, &reason));
   RB_PETSC(TaoGetIterationNumber(s->tao, &iterations));
   out->iterations = (int)iterations;

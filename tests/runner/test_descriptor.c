@@ -2,9 +2,9 @@
 /* Descriptors: every error is told with file, line and what was meant; cases expand as described. */
 #include "tests/cmocka_all.h"
 
-#include "experiments/runner/cases.h"
-#include "experiments/runner/inputs.h"
-#include "experiments/runner/pairs.h"
+#include "experiments/runner/descriptor/cases.h"
+#include "experiments/runner/inputs/inputs.h"
+#include "experiments/runner/inputs/pairs.h"
 #include "solvers/demons/demons.h"
 
 #include <stdio.h>

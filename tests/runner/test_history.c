@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The committed H200 record of table7-point against CLAIRE's own iteration histories there, step by step; and this
  * build's CPU solver against the record, where the brains are imported. */
+#include "experiments/runner/base/files.h"
 #include "tests/cmocka_all.h"
 #include "tests/ok.h"
 
 #include "experiments/runner/report/csv.h"
-#include "experiments/runner/record.h"
-#include "experiments/runner/registration.h"
+#include "experiments/runner/record/record.h"
+#include "experiments/runner/workloads/registration.h"
 
 #include <math.h>
 #include <stdio.h>

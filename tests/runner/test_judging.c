@@ -3,11 +3,12 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/report/compare.h"
-#include "experiments/runner/measure.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/workloads/measure.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/table.h"
 #include "experiments/runner/report/verdict.h"
-#include "experiments/runner/workload.h"
+#include "experiments/runner/workloads/workload.h"
+#include "kernels/base/statistics.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "tests/ok.h"
 
 #include "datasets/phantom.h"
-#include "experiments/runner/pairs.h"
-#include "experiments/runner/registration.h"
+#include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/registration.h"
 #include "solvers/claire/claire_impl.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "tests/ok.h"
 
 #include "datasets/points.h"
-#include "experiments/runner/landmark_grid.h"
+#include "experiments/runner/workloads/landmark_grid.h"
 #include "kernels/base/rng.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/landmarks/host_vec.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/check/check.h"
 
-#include "experiments/runner/exit_codes.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 #include "kernels/base/rng.h"
 #include "solvers/demons/demons.h"
 
@@ -89,7 +88,8 @@ static void report(rb_checker *c, const char *name, int failed, const char *valu
     fprintf(c->junit_cases, "</testcase>\n");
   }
   if (failed || c->verbose)
-    printf("%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
+    fprintf(c->out ? c->out : stdout, "%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name,
+            c->variant->name, name, values);
 }
 
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {
@@ -182,13 +182,12 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
                other ? ", recorded at " : "", other ? commit : "",
                other ? ": the family's code has changed since" : "");
   }
-  printf("%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name, c->passed - before_pass,
-         c->failed - before_fail, note[0] ? "   " : "", note);
-  fflush(stdout);
+  fprintf(o->out, "%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name,
+          c->passed - before_pass, c->failed - before_fail, note[0] ? "   " : "", note);
+  fflush(o->out);
 }
 
-/* How CUDA variants were executed. */
-static const char *cuda_execution(void) {
+const char *rb_check_cuda_execution(void) {
   const rb_backend *b;
   const rb_status st = rb_backend_get(RB_CUDA, &b);
   rb_clear();
@@ -205,7 +204,8 @@ static rb_status write_junit(const char *path, const char *cases, size_t length,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" "
           "tests=\"%d\" failures=\"%d\">\n",
           c->passed + c->failed, c->failed);
-  fprintf(f, "    <properties>\n      <property name=\"cuda\" value=\"%s\"/>\n    </properties>\n", cuda_execution());
+  fprintf(f, "    <properties>\n      <property name=\"cuda\" value=\"%s\"/>\n    </properties>\n",
+          rb_check_cuda_execution());
   fwrite(cases, 1, length, f);
   fprintf(f, "  </testsuite>\n</testsuites>\n");
   RB_CHECK(fclose(f) == 0, RB_ENOMEM, "host memory");
@@ -221,14 +221,9 @@ static int wanted(const rb_check_options *o, const char *family) {
   return o->families == 0;
 }
 
-int rb_check_run(const rb_check_options *o) {
-  if (o->require && strcmp(cuda_execution(), "gpu") != 0) {
-    const rb_backend *b;
-    if (rb_backend_get(RB_CUDA, &b) == RB_OK) RB_FAIL(RB_EDEVICE, "the CUDA variants of this build are emulated");
-    fprintf(stderr, "regbench check: --require cuda: %s\n", rb_message());
-    return RB_EXIT_INVALID;
-  }
-  rb_checker c = {.golden = o->golden, .verbose = o->verbose, .largest = o->largest};
+rb_status rb_check_run(const rb_check_options *o, rb_check_counts *counts) {
+  rb_status st = RB_OK;
+  rb_checker c = {.out = o->out, .golden = o->golden, .verbose = o->verbose, .largest = o->largest};
   char *cases = NULL;
   size_t length = 0;
   if (o->junit) c.junit_cases = open_memstream(&cases, &length);
@@ -241,24 +236,21 @@ int rb_check_run(const rb_check_options *o) {
     }
   }
   if (rb_guard_violations()) {
-    printf("FAIL  %d guard bands around arrays were overwritten\n", rb_guard_violations());
+    fprintf(o->out, "FAIL  %d guard bands around arrays were overwritten\n", rb_guard_violations());
     c.failed++;
   }
   for (int b = RB_CPU; b < RB_BACKENDS; b++)
     if (rb_memory_live((rb_backend_kind)b)) {
-      printf("FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b),
-             b == RB_CPU ? "cpu" : "cuda");
+      fprintf(o->out, "FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b),
+              b == RB_CPU ? "cpu" : "cuda");
       c.failed++;
     }
-  printf("%d passed, %d failed, %d skipped\n", c.passed, c.failed, c.skipped);
+  *counts = (rb_check_counts){c.passed, c.failed, c.skipped};
   if (o->junit) {
-    rb_status st = c.junit_cases && fclose(c.junit_cases) == 0 ? write_junit(o->junit, cases, length, &c)
-                                                               : RB_FAIL(RB_ENOMEM, "host memory");
-    free(cases);
-    if (st != RB_OK) {
-      fprintf(stderr, "regbench check: %s\n", rb_message());
-      return RB_EXIT_INCOMPLETE;
-    }
+    RB_CHECK(c.junit_cases && fclose(c.junit_cases) == 0, RB_ENOMEM, "host memory");
+    RB_TRY(write_junit(o->junit, cases, length, &c));
   }
-  return c.failed ? RB_EXIT_INVALID : c.passed ? RB_EXIT_OK : RB_EXIT_NOTHING;
+done:
+  free(cases);
+  return st;
 }

@@ -11,6 +11,7 @@
 typedef struct rb_checker {
   const rb_variant *variant; /* under test; set by the driver */
   const rb_family *family;
+  FILE *out;          /* where failed checks are told, and with `verbose` all; NULL: stdout */
   const char *golden; /* folder of recorded GPU outputs */
   FILE *record;       /* not NULL: write golden outputs here instead of comparing */
   int of_variant;     /* golden cases are of the variant itself, to be recorded or compared, not of the oracle */
@@ -102,9 +103,14 @@ typedef struct {
   const char *variant; /* only this one, or NULL */
   int verbose, seal;
   const char *backend; /* "cpu" or "cuda": only its variants, or NULL */
-  const char *require; /* "cuda": a check without a GPU fails */
   int64_t largest;     /* points of a set; 0: any */
+  FILE *out;           /* a line a variant, and failed checks */
 } rb_check_options;
-/* Exit code: 0 all passed, 3 something failed, 8 the JUnit file could not be written, 9 nothing ran. */
-int rb_check_run(const rb_check_options *options);
+typedef struct {
+  int passed, failed, skipped;
+} rb_check_counts;
+/* What failed is counted, not returned: a status other than RB_OK says that the JUnit file could not be written. */
+rb_status rb_check_run(const rb_check_options *options, rb_check_counts *counts);
+/* How the CUDA variants of this build are executed here: "gpu", "emulated", "none". */
+const char *rb_check_cuda_execution(void);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the derivative family. */
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the field family. */
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 #include "kernels/field/field.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the force family. */
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 #include "kernels/force/force.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the gausssum family: whole flows. */
 #include "experiments/runner/check/check_gausssum.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 
 #include <float.h>
 #include <math.h>

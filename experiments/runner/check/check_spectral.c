@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the spectral family, and of the probes. */
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 #include "kernels/probe/probe.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the transport family: every equation against the oracle, over the kernels that solvers combine. */
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/host_apply.h"
+#include "experiments/runner/inputs/host_apply.h"
 #include "kernels/transport/transport.h"
 #include "solvers/common/field_variant.h"
 

@@ -4,7 +4,8 @@
  * the recording has no output of, because the variant does not do them or none was made yet. */
 #include "datasets/input_file.h"
 #include "experiments/runner/check/check.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/machine/build.h"
+#include "experiments/runner/record/record.h"
 #include "kernels/base/device_info.h"
 
 #include <float.h>
@@ -163,7 +164,7 @@ void rb_golden_compare(rb_checker *c) {
 }
 
 static void cannot(rb_checker *c, const char *what, const char *path) {
-  printf("FAIL  cannot %s %s\n", what, path);
+  fprintf(c->out ? c->out : stdout, "FAIL  cannot %s %s\n", what, path);
   c->failed++;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/cells.h"
 
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/compare.h"
 
-#include "experiments/runner/exit_codes.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/rejudge.h"
 #include "experiments/runner/report/verdict.h"
 
@@ -12,8 +11,6 @@
 
 /* Fewer than six samples have no 95 % interval of their median; then this part of the ratio to either side is taken
  * for one. */
-enum { LEAST_SAMPLES = 6 };
-static const double assumed_spread = 0.1;
 
 rb_compare_verdict rb_compare_times(const double a[3], const double b[3], double delta, double ratio[3]) {
   ratio[0] = b[0] / a[0];
@@ -65,7 +62,7 @@ static int times_of(const json_t *c, double t[3]) {
   if (!timing) return 0;
   t[1] = json_number_value(json_object_get(timing, "low"));
   t[2] = json_number_value(json_object_get(timing, "high"));
-  return json_array_size(json_object_get(timing, "samples")) < LEAST_SAMPLES;
+  return json_array_size(json_object_get(timing, "samples")) < RB_COMPARE_LEAST_SAMPLES;
 }
 
 /* What `machine` is printed with for a case, by metric. */
@@ -140,15 +137,6 @@ static const json_t *case_of(const json_t *record, const char *id) {
   return NULL;
 }
 
-/* What comparing has come to so far. */
-typedef struct {
-  double delta;
-  int verdicts[5], compared, incomparable;
-  int wrong, lost;      /* timed in A; in B invalid, or not there */
-  int assumed;          /* intervals of fewer than six samples */
-  int ambiguous_slower; /* AMBIGUOUS, and the ratio of the medians is beyond delta */
-} comparison;
-
 static void row(rb_table *t, const char *id, const double a[3], const double b[3], const double ratio[3], int assumed,
                 const char *verdict) {
   char left[32], right[32];
@@ -165,12 +153,12 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
 
 /* B's interval, so wide that the ratio's is at least as wide as is assumed. */
 static void assume_spread(double tb[3]) {
-  tb[1] = fmin(tb[1], (1 - assumed_spread) * tb[0]);
-  tb[2] = fmax(tb[2], (1 + assumed_spread) * tb[0]);
+  tb[1] = fmin(tb[1], (1 - RB_COMPARE_ASSUMED) * tb[0]);
+  tb[2] = fmax(tb[2], (1 + RB_COMPARE_ASSUMED) * tb[0]);
 }
 
 /* A case that A timed and B did not: to drop it would let a kernel that went wrong pass. */
-static void lost_case(const json_t *c, const json_t *other, const double ta[3], rb_table *t, comparison *sum) {
+static void lost_case(const json_t *c, const json_t *other, const double ta[3], rb_table *t, rb_comparison *sum) {
   const double none[3] = {NAN, NAN, NAN};
   const char *status = other ? rb_json_text(other, "status", "?") : "not in B";
   char text[300];
@@ -197,7 +185,8 @@ static int by_bandwidth(const json_t *c, const json_t *other, const double ta[3]
 static int is_printed(const json_t *record) { return strcmp(rb_json_text(record, "preset", ""), "published") == 0; }
 
 /* One case of A beside B's of the same id. */
-static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, rb_table *t, comparison *sum) {
+static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, double delta, rb_table *t,
+                         rb_comparison *sum) {
   const char *id = rb_json_text(c, "id", "");
   const json_t *other = case_of(b->record, id);
   const int printed =
@@ -222,9 +211,9 @@ static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b
     return;
   }
   if (assumed) assume_spread(tb);
-  const rb_compare_verdict v = rb_compare_times(ta, tb, sum->delta, ratio);
+  const rb_compare_verdict v = rb_compare_times(ta, tb, delta, ratio);
   sum->verdicts[v]++;
-  sum->ambiguous_slower += v == RB_AMBIGUOUS && ratio[0] > 1 + sum->delta;
+  sum->ambiguous_slower += v == RB_AMBIGUOUS && ratio[0] > 1 + delta;
   sum->assumed += assumed;
   row(t, id, ta, tb, ratio, assumed, rb_compare_name(v));
 }
@@ -235,8 +224,8 @@ static void experiment_of(const json_t *record, char *out, size_t size) {
 }
 
 /* One table of two records. */
-static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const char *origin, rb_format format,
-                              comparison *sum) {
+static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const char *origin,
+                              const rb_compare_options *o, rb_comparison *sum) {
   static const char *const heads[] = {"case", "A", "B", "B / A [95 %]", "B is"};
   rb_status st = RB_OK;
   rb_judged b = {0};
@@ -248,12 +237,13 @@ static rb_status compare_pair(const rb_judged *a, const json_t *record_b, const 
   RB_TRY(rb_judged_open((json_t *)record_b, origin, &b));
   RB_TRY(rb_table_row(&t));
   for (int k = 0; k < 5; k++) rb_table_set(&t, k, "%s", heads[k]);
-  json_array_foreach(json_object_get(a->record, "cases"), i, c) compare_case(a, c, &b, &t, sum);
+  json_array_foreach(json_object_get(a->record, "cases"), i, c) compare_case(a, c, &b, o->delta, &t, sum);
   snprintf(title, sizeof title, "A: %.120s (%.20s)   B: %.120s (%.20s)   delta %.3g",
            rb_json_text(json_object_get(a->record, "machine"), "name", "?"), rb_json_text(a->record, "preset", "?"),
            rb_json_text(json_object_get(record_b, "machine"), "name", "?"), rb_json_text(record_b, "preset", "?"),
-           sum->delta);
-  if (t.rows > 1) rb_table_print(&t, format, title, stdout); /* not every printed machine has times of these cases */
+           o->delta);
+  if (t.rows > 1)
+    rb_table_print(&t, o->format, title, o->out); /* not every printed machine has times of these cases */
 done:
   rb_table_free(&t);
   rb_judged_close(&b);
@@ -277,58 +267,27 @@ done:
   return st;
 }
 
-static void print_sum(const comparison *s) {
-  if (s->assumed)
-    printf(
-        "* a time of fewer than %d samples, whose 95 %% interval nobody knows: %.0f %% of the ratio to either side "
-        "are assumed\n",
-        LEAST_SAMPLES, 100 * assumed_spread);
-  printf("%d compared: %d FASTER, %d SLOWER, %d SAME, %d AMBIGUOUS, %d not comparable", s->compared,
-         s->verdicts[RB_FASTER], s->verdicts[RB_SLOWER], s->verdicts[RB_SAME], s->verdicts[RB_AMBIGUOUS],
-         s->incomparable + s->verdicts[RB_INCOMPARABLE]);
-  if (s->wrong + s->lost) printf("; %d LOST in B, %d of them invalid", s->wrong + s->lost, s->wrong);
-  printf("\n");
-  if (s->ambiguous_slower)
-    printf(
-        "%d AMBIGUOUS with a median beyond delta: their samples scatter too much to tell; measure both again with "
-        "more samples on a quiet machine (--strict takes them for slower)\n",
-        s->ambiguous_slower);
-}
-
-static int exit_code_of(const comparison *s, int strict) {
-  if (s->wrong) return RB_EXIT_INVALID;
-  if (s->compared == 0) return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_NOTHING;
-  if (s->verdicts[RB_SLOWER] || (strict && s->ambiguous_slower)) return RB_EXIT_REGRESSION;
-  if (s->incomparable + s->verdicts[RB_INCOMPARABLE] == s->compared) return RB_EXIT_NOT_COMPARABLE;
-  return s->lost ? RB_EXIT_INCOMPLETE : RB_EXIT_OK;
-}
-
-int rb_compare(const char *path_a, const char *path_b, double delta, int strict, rb_format format) {
+rb_status rb_compare(const char *path_a, const char *path_b, const rb_compare_options *o, rb_comparison *out) {
   rb_status st = RB_OK;
   json_t *record = NULL, *all = NULL, *other;
   rb_judged a = {0};
-  comparison sum = {.delta = delta};
   char ea[160], eb[160];
-  int code = RB_EXIT_USAGE;
   size_t i;
+  *out = (rb_comparison){0};
   RB_TRY(rb_record_load(path_a, &record));
   RB_TRY(load_others(record, path_a, path_b, &all));
   experiment_of(record, ea, sizeof ea);
   json_array_foreach(all, i, other) {
     experiment_of(other, eb, sizeof eb);
     if (strcmp(ea, eb) == 0) continue;
-    fprintf(stderr, "regbench compare: not comparable: experiment differs (%s, %s)\n", ea, eb);
-    code = RB_EXIT_NOT_COMPARABLE;
+    snprintf(out->different, sizeof out->different, "%s, %s", ea, eb);
     goto done;
   }
   RB_TRY(rb_judged_open(record, path_a, &a));
-  json_array_foreach(all, i, other) RB_TRY(compare_pair(&a, other, path_b, format, &sum));
-  if (format != RB_CSV) print_sum(&sum);
-  code = exit_code_of(&sum, strict);
+  json_array_foreach(all, i, other) RB_TRY(compare_pair(&a, other, path_b, o, out));
 done:
-  if (st != RB_OK) fprintf(stderr, "regbench compare: %s\n", rb_message());
   rb_judged_close(&a);
   json_decref(all);
   json_decref(record);
-  return code;
+  return st;
 }

@@ -6,6 +6,7 @@
 #include "experiments/runner/report/table.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 typedef enum { RB_FASTER, RB_SLOWER, RB_SAME, RB_AMBIGUOUS, RB_INCOMPARABLE } rb_compare_verdict;
 
@@ -23,9 +24,27 @@ const char *rb_incomparable_field(const json_t *record_a, const json_t *a, const
  * cases. */
 json_t *rb_published_records(const json_t *record, const char *origin);
 
+typedef struct {
+  double delta;
+  rb_format format;
+  FILE *out; /* the tables */
+} rb_compare_options;
+
+typedef struct {
+  int compared, incomparable;        /* cases that both timed; of these, those that measure different things */
+  int verdicts[RB_INCOMPARABLE + 1]; /* of the others */
+  int lost, wrong;                   /* cases that A timed and B has not; that are invalid in B */
+  int assumed;                       /* cases with a time whose interval is assumed */
+  int ambiguous_slower;              /* AMBIGUOUS with a median that is slower beyond delta */
+  char different[360];               /* the records are of different experiments: which; nothing is compared */
+} rb_comparison;
+
+/* How many samples a time needs for an interval of its own, and what is assumed to either side of fewer. */
+enum { RB_COMPARE_LEAST_SAMPLES = 6 };
+#define RB_COMPARE_ASSUMED 0.1
+
 /* b: a record, or "published" for the paper's values of a's experiment. A case that A timed and B's record has not,
  * or not valid, is LOST. Where a time has fewer than six samples, whose 95 % interval is not known, 10 % of the ratio
- * to either side are taken. strict: an AMBIGUOUS case whose median is slower beyond delta counts as slower. Exit
- * code: 0; 3 where a case that A timed is invalid in B; 4; 7; 8 where others are lost; 9. */
-int rb_compare(const char *a, const char *b, double delta, int strict, rb_format format);
+ * to either side are taken. */
+rb_status rb_compare(const char *a, const char *b, const rb_compare_options *options, rb_comparison *out);
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plots from records: a data file and a gnuplot script beside the picture, drawn as SVG and PNG. */
 #include "experiments/runner/report/plots.h"
-#include "experiments/runner/measure.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/workloads/measure.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/report.h"
 
 #include "datasets/manifest.h"
+#include "experiments/runner/base/interrupt.h"
 
 #include <math.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * frames. */
 #include "experiments/runner/report/plots.h"
 
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

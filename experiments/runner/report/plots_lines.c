@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines over an axis or a metric, ours and published, in one panel or in several beside each other. */
 #include "experiments/runner/report/plots.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/report.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
 #include "experiments/runner/report/plots.h"
 
-#include "experiments/runner/record.h"
+#include "experiments/runner/record/record.h"
 
 #include <math.h>
 #include <stdlib.h>

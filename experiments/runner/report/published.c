@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/published.h"
 
+#include "experiments/runner/base/files.h"
 #include "experiments/runner/report/csv.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef RB_PUBLISHED_H
 #define RB_PUBLISHED_H
 
-#include "experiments/runner/descriptor.h"
+#include "experiments/runner/descriptor/descriptor.h"
 
 /* The text of the published CSV beside the descriptor at `path`, checked against its columns; NULL when it names
  * none. malloc'ed. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/rejudge.h"
 
-#include "experiments/runner/build_info.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/machine/build.h"
+#include "experiments/runner/machine/build_info.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/published.h"
 #include "experiments/runner/report/verdict.h"
 

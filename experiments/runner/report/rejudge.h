@@ -3,7 +3,7 @@
 #ifndef RB_REJUDGE_H
 #define RB_REJUDGE_H
 
-#include "experiments/runner/descriptor.h"
+#include "experiments/runner/descriptor/descriptor.h"
 
 #include <jansson.h>
 

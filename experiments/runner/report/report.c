@@ -2,10 +2,9 @@
 #include "experiments/runner/report/report.h"
 
 #include "datasets/manifest.h"
-#include "experiments/runner/cases.h"
-#include "experiments/runner/environment.h"
-#include "experiments/runner/exit_codes.h"
-#include "experiments/runner/record.h"
+#include "experiments/runner/descriptor/cases.h"
+#include "experiments/runner/machine/environment.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
 #include "experiments/runner/report/rejudge.h"
@@ -168,28 +167,29 @@ int rb_records_list(const char *root, char out[][4096], int most) {
   return count;
 }
 
-static rb_status write_published_record(const json_t *published, const rb_judged *j, const char *folder) {
+static rb_status write_published_record(const json_t *published, const rb_judged *j, const rb_report_options *o) {
   rb_status st = RB_OK;
   char slug[320], place[4096], name[4300], *text = NULL;
   rb_slug(rb_json_text(json_object_get(published, "machine"), "name", "published"), slug, sizeof slug);
-  RB_TRY(rb_path(place, sizeof place, "%s/%s/%s/%s", folder, slug, j->descriptor->paper, j->descriptor->name));
+  RB_TRY(rb_path(place, sizeof place, "%s/%s/%s/%s", o->published, slug, j->descriptor->paper, j->descriptor->name));
   RB_TRY(rb_make_folders(place));
   RB_TRY(rb_path(name, sizeof name, "%s/published.json", place));
   text = json_dumps(published, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(rb_write_atomically(name, text, strlen(text)));
-  fprintf(stderr, "%s\n", name);
+  fprintf(o->names, "%s\n", name);
 done:
   free(text);
   return st;
 }
 /* The machines of printed values beside ours: <folder>/<machine>/<paper>/<experiment>/published.json. */
-static rb_status write_published(const json_t *record, const rb_judged *j, const char *path, const char *folder) {
+static rb_status write_published(const json_t *record, const rb_judged *j, const char *path,
+                                 const rb_report_options *o) {
   rb_status st = RB_OK;
   json_t *all = rb_published_records(record, path), *published;
   size_t i;
   rb_clear(); /* a table without printed values */
-  json_array_foreach(all, i, published) RB_TRY(write_published_record(published, j, folder));
+  json_array_foreach(all, i, published) RB_TRY(write_published_record(published, j, o));
 done:
   json_decref(all);
   return st;
@@ -230,7 +230,7 @@ static void suffix_of(const rb_judged *j, const char *folder, char out[32]) {
   }
 }
 
-static rb_status report_one(const char *path, const rb_report_options *o, rb_verdicts *s) {
+rb_status rb_report(const char *path, const rb_report_options *o, rb_verdicts *s) {
   rb_status st = RB_OK;
   json_t *record = NULL;
   rb_judged j = {0};
@@ -250,7 +250,7 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
   RB_TRY(rb_judged_open(record, path, &j));
   suffix_of(&j, folder, suffix);
   if (o->published) {
-    RB_TRY(write_published(record, &j, path, o->published));
+    RB_TRY(write_published(record, &j, path, o));
   } else if (o->write) {
     FILE *memory = open_memstream(&text, &length);
     RB_CHECK(memory, RB_ENOMEM, "host memory");
@@ -259,14 +259,14 @@ static rb_status report_one(const char *path, const rb_report_options *o, rb_ver
     RB_TRY(st);
     snprintf(file, sizeof file, "%s/table%s.%s", folder, suffix, extensions[o->format]);
     RB_TRY(rb_write_atomically(file, text, length));
-    fprintf(stderr, "%s\n", file);
+    fprintf(o->names, "%s\n", file);
   } else {
-    RB_TRY(print_record(&j, o->format, stdout, s));
+    RB_TRY(print_record(&j, o->format, o->out, s));
   }
   if (o->plots) {
     int drawn = 0;
     RB_TRY(rb_plots_draw(&j, folder, suffix, &drawn));
-    if (drawn) fprintf(stderr, "%d plots in %s\n", drawn, folder);
+    if (drawn) fprintf(o->names, "%d plots in %s\n", drawn, folder);
   }
 done:
   if (lock >= 0) close(lock);
@@ -274,54 +274,4 @@ done:
   rb_judged_close(&j);
   json_decref(record);
   return st;
-}
-
-/* A record that cannot be read is the caller's; a table or picture that cannot be made is this place's. */
-static int exit_code_of(rb_status st) {
-  return st == RB_EIO || st == RB_EBUSY || st == RB_ENOMEM || st == RB_EUNSUPPORTED ? RB_EXIT_INCOMPLETE
-                                                                                    : RB_EXIT_USAGE;
-}
-
-int rb_report(const rb_report_options *o) {
-  enum { MOST = 4096 };
-  char(*paths)[4096] = malloc(MOST * sizeof *paths);
-  rb_verdicts s = {0};
-  int count = 0, unreadable = 0, incomplete = 0;
-  const char *home;
-  char root[4200];
-  if (!paths) return RB_EXIT_INTERNAL;
-  for (int i = 0; i < o->count; i++) {
-    struct stat info;
-    if (stat(o->records[i], &info) == 0 && S_ISDIR(info.st_mode))
-      count += rb_records_list(o->records[i], paths + count, MOST - count);
-    else if (count < MOST)
-      snprintf(paths[count++], 4096, "%s", o->records[i]);
-  }
-  if (o->count == 0 && rb_home(&home) == RB_OK) {
-    snprintf(root, sizeof root, "%s/results", home);
-    count = rb_records_list(root, paths, MOST);
-  }
-  for (int i = 0; i < count; i++) {
-    const rb_status st = report_one(paths[i], o, &s);
-    if (st == RB_OK) continue;
-    if (st == RB_EINTERRUPTED) {
-      free(paths);
-      return RB_EXIT_INTERRUPTED;
-    }
-    fprintf(stderr, "regbench report: %s\n", rb_message());
-    rb_clear();
-    if (exit_code_of(st) == RB_EXIT_USAGE)
-      unreadable = 1;
-    else
-      incomplete = 1;
-  }
-  free(paths);
-  if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);
-  if (count == 0) {
-    fprintf(stderr, "regbench report: no records; 'regbench run' makes them, or name a record or a folder\n");
-    return RB_EXIT_NOTHING;
-  }
-  if (unreadable) return RB_EXIT_USAGE;
-  if (incomplete || count == MOST) return RB_EXIT_INCOMPLETE;
-  return s.invalid ? RB_EXIT_INVALID : rb_verdicts_differ(&s) || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
 }

@@ -4,22 +4,24 @@
 #define RB_REPORT_H
 
 #include "experiments/runner/report/table.h"
-#include "experiments/runner/report/verdict.h"
+#include "experiments/runner/report/cells.h"
+
+#include <stdio.h>
 
 typedef struct {
-  const char *records[256];
-  int count;
   rb_format format;
+  FILE *out, *names;     /* tables; names of the files that were written */
   int plots;             /* draw SVG and PNG beside each record */
-  int write;             /* write tables beside each record instead of to stdout */
+  int write;             /* write tables beside each record instead of to `out` */
   int rejudge;           /* first put today's descriptor and published values into each record */
   const char *published; /* folder to write the published values into, as records of their own machine; or NULL */
 } rb_report_options;
 
-/* Tables and plots beside a record are named table.EXT and PLOT.EXT; of a preset beside whose record one of a larger
- * preset lies, table-PRESET.EXT and so on. Exit code: 2 when a record cannot be read, 8 when something could not be
- * written or drawn, 3 when a case is invalid, 5 when a numeric cell differs or a claim fails, 0. */
-int rb_report(const rb_report_options *options);
+/* The tables and plots of one record, its verdicts added to *sum. Tables and plots beside a record are named
+ * table.EXT and PLOT.EXT; of a preset beside whose record one of a larger preset lies, table-PRESET.EXT and so on.
+ * RB_EINTERRUPTED; RB_EIO, RB_EBUSY, RB_ENOMEM, RB_EUNSUPPORTED when something cannot be written or drawn; else the
+ * record cannot be read. */
+rb_status rb_report(const char *path, const rb_report_options *options, rb_verdicts *sum);
 
 /* Draw all plots of the record into `folder`, their names ending in `suffix`. RB_EUNSUPPORTED when gnuplot is absent.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/verdict.h"
 
-#include "experiments/runner/record.h"
+#include "experiments/runner/machine/build.h"
+#include "experiments/runner/record/record.h"
 
 #include <errno.h>
 #include <math.h>

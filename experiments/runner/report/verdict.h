@@ -4,7 +4,7 @@
 #define RB_VERDICT_H
 
 #include "experiments/runner/report/csv.h"
-#include "experiments/runner/descriptor.h"
+#include "experiments/runner/descriptor/descriptor.h"
 
 #include <jansson.h>
 

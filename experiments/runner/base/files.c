@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/base/files.h"
+
+#include "datasets/input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+rb_status rb_read_file(const char *path, char **out, size_t *length) {
+  rb_status st = RB_OK;
+  char *text = NULL;
+  struct stat info;
+  FILE *f = NULL;
+  RB_TRY(rb_input_file(path));
+  f = fopen(path, "rb");
+  RB_CHECK(f, RB_ENOTFOUND, "cannot open %s: %s", path, strerror(errno));
+  RB_CHECK(fstat(fileno(f), &info) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
+  text = malloc((size_t)info.st_size + 1);
+  RB_CHECK(text, RB_ENOMEM, "host memory: %lld bytes for %s", (long long)info.st_size, path);
+  size_t got = fread(text, 1, (size_t)info.st_size, f);
+  RB_CHECK(got == (size_t)info.st_size, RB_EIO, "%s: read %zu of %lld bytes", path, got, (long long)info.st_size);
+  text[got] = '\0';
+  RB_CHECK(strlen(text) == got, RB_EFORMAT, "%s: byte %zu is NUL: not a text file", path, strlen(text));
+  if (length) *length = got;
+  *out = text;
+  text = NULL;
+done:
+  free(text);
+  if (f) fclose(f);
+  return st;
+}
+
+void rb_sha256_text(const char *text, char out[65]) {
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  SHA2_CTX context;
+  SHA256Init(&context);
+  SHA256Update(&context, (const uint8_t *)text, strlen(text));
+  SHA256Final(digest, &context);
+  for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) sprintf(out + 2 * i, "%02x", digest[i]);
+}
+
+rb_status rb_make_folders(const char *path) {
+  char part[4096];
+  snprintf(part, sizeof part, "%s", path);
+  for (char *s = part + 1;; s++)
+    if (*s == '/' || *s == '\0') {
+      char keep = *s;
+      *s = '\0';
+      if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (keep == '\0') return RB_OK;
+      *s = keep;
+    }
+}
+
+int rb_is_special_file(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
+  rb_status st = RB_OK;
+  const int direct = rb_is_special_file(path);
+  char partial[4300];
+  if (direct)
+    snprintf(partial, sizeof partial, "%s", path);
+  else
+    snprintf(partial, sizeof partial, "%s.%ld.partial", path,
+             (long)getpid()); /* two may write one file; each its own beginning */
+  int fd = open(partial, (direct ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
+  RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  for (size_t at = 0; at < length;) {
+    ssize_t wrote = write(fd, text + at, length - at);
+    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again (regbench run: with --resume)",
+             path, strerror(errno));
+    at += (size_t)wrote;
+  }
+  if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+done:
+  if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st == RB_OK && !direct && rename(partial, path) != 0)
+    st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  if (st != RB_OK && !direct && fd >= 0) unlink(partial);
+  return st;
+}
+
+rb_status rb_folder_lock(const char *folder, int *lock) {
+  rb_status st = RB_OK;
+  char path[4200];
+  snprintf(path, sizeof path, "%s/.lock", folder);
+  *lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  RB_CHECK(*lock >= 0, RB_EIO, "cannot write in %s: %s", folder, strerror(errno));
+  RB_CHECK(flock(*lock, LOCK_EX | LOCK_NB) == 0, RB_EBUSY,
+           "another regbench run is writing into %s; wait for it or choose another --out", folder);
+done:
+  return st;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files and folders: read whole, written whole or not at all. */
+#ifndef RB_FILES_H
+#define RB_FILES_H
+
+#include "kernels/base/status.h"
+
+#include <stddef.h>
+
+/* Whole file as a NUL-terminated string. RB_ENOTFOUND, RB_EIO. */
+rb_status rb_read_file(const char *path, char **out, size_t *length);
+/* SHA-256 of a text, in hexadecimal digits. */
+void rb_sha256_text(const char *text, char out[65]);
+/* A folder and those above it, where they are not there yet. RB_EIO. */
+rb_status rb_make_folders(const char *path);
+/* Neither a regular file nor a folder: a device, a FIFO, a socket. */
+int rb_is_special_file(const char *path);
+/* Beside the file, synced, then renamed over it: at every moment the old or the new one is whole. Special files are
+ * written to. RB_EIO. */
+rb_status rb_write_atomically(const char *path, const char *text, size_t length);
+/* Take a folder's lock, which the process holds until *lock (-1: none) is closed. RB_EBUSY when another run holds it.
+ */
+rb_status rb_folder_lock(const char *folder, int *lock);
+#endif

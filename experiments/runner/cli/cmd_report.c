@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report: the command line. */
+#include "datasets/manifest.h"
+#include "experiments/runner/base/interrupt.h"
+#include "experiments/runner/cli/commands.h"
+#include "experiments/runner/cli/exit_codes.h"
+#include "experiments/runner/report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char report_help[] =
+    "usage: regbench report [RECORD|FOLDER...] [OPTIONS]\n\n"
+    "Tables from records alone, published values beside ours, a verdict for every cell and claim. Default: "
+    "results/.\n\n"
+    "  --format text|md|csv|latex   (default text)\n"
+    "  --plots                      draw figures beside each record (SVG and PNG; sets of landmarks PNG, their film "
+    "GIF); needs gnuplot\n"
+    "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout; "
+    "beside a larger preset's\n"
+    "                               record a smaller one's is table-PRESET.txt, its plots likewise\n"
+    "  --rejudge                    first hold the record's measurements against today's descriptor (columns, "
+    "claims, notes) and\n"
+    "                               published values; refused where these would measure something else\n"
+    "  --published DIR              write the paper's values as records of the paper's machine below DIR, for "
+    "'compare'\n\n"
+    "Numeric cells: REPRODUCED or DIFFERS. Times and rates of another machine are NOT COMPARABLE: their cell shows "
+    "how many times\n"
+    "faster ours is and the share of this machine's measured copy bandwidth, other values which part of the printed "
+    "one they are.\n"
+    "Beside another program's on the same machine they show the same, unjudged. Methods that a record has no case of "
+    "show what is\n"
+    "printed of them. Cells whose code has changed since they were measured are marked STALE.\n\nexit codes: 0 fine, "
+    "2 unreadable record, 3 a case is invalid, 5 a cell differs or a claim fails,\n8 a table or plot could not be "
+    "made, 9 no records, 130 interrupted\n";
+
+typedef struct {
+  const char *given[256]; /* records and folders; none: results/ */
+  int count;
+} places;
+
+/* A record that cannot be read is the caller's; a table or picture that cannot be made is this place's. */
+static int exit_code_of(rb_status st) {
+  return st == RB_EIO || st == RB_EBUSY || st == RB_ENOMEM || st == RB_EUNSUPPORTED ? RB_EXIT_INCOMPLETE
+                                                                                    : RB_EXIT_USAGE;
+}
+
+static int list(const places *p, char paths[][4096], int most) {
+  const char *home;
+  char root[4200];
+  int count = 0;
+  for (int i = 0; i < p->count; i++) {
+    struct stat info;
+    if (stat(p->given[i], &info) == 0 && S_ISDIR(info.st_mode))
+      count += rb_records_list(p->given[i], paths + count, most - count);
+    else if (count < most)
+      snprintf(paths[count++], 4096, "%s", p->given[i]);
+  }
+  if (p->count == 0 && rb_home(&home) == RB_OK) {
+    snprintf(root, sizeof root, "%s/results", home);
+    count = rb_records_list(root, paths, most);
+  }
+  return count;
+}
+
+static int report(const places *p, const rb_report_options *o) {
+  enum { MOST = 4096 };
+  char(*paths)[4096] = malloc(MOST * sizeof *paths);
+  rb_verdicts s = {0};
+  int unreadable = 0, incomplete = 0, interrupted = 0;
+  if (!paths) return RB_EXIT_INTERNAL;
+  const int count = list(p, paths, MOST);
+  for (int i = 0; i < count && !interrupted; i++) {
+    const rb_status st = rb_report(paths[i], o, &s);
+    if (st == RB_OK) continue;
+    interrupted = st == RB_EINTERRUPTED;
+    if (!interrupted) fprintf(stderr, "regbench report: %s\n", rb_message());
+    rb_clear();
+    if (exit_code_of(st) == RB_EXIT_USAGE)
+      unreadable = 1;
+    else
+      incomplete = 1;
+  }
+  free(paths);
+  if (interrupted) return RB_EXIT_INTERRUPTED;
+  if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);
+  if (count == 0) {
+    fprintf(stderr, "regbench report: no records; 'regbench run' makes them, or name a record or a folder\n");
+    return RB_EXIT_NOTHING;
+  }
+  if (unreadable) return RB_EXIT_USAGE;
+  if (incomplete || count == MOST) return RB_EXIT_INCOMPLETE;
+  return s.invalid ? RB_EXIT_INVALID : rb_verdicts_differ(&s) || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
+}
+
+int rb_cmd_report(int argc, char **argv) {
+  rb_report_options o = {.format = RB_TEXT, .out = stdout, .names = stderr};
+  places p = {.count = 0};
+  const char *value;
+  if (rb_wants_help(argc, argv, report_help)) return RB_EXIT_OK;
+  for (int i = 0; i < argc; i++) {
+    if ((value = rb_option(argc, argv, &i, "--format"))) {
+      if (rb_format_parse(value, &o.format) != RB_OK) return rb_usage("report", "%s", rb_message());
+    } else if ((value = rb_option(argc, argv, &i, "--published"))) {
+      if (!*value) return rb_usage("report", "--published needs a folder");
+      o.published = value;
+    } else if (strcmp(argv[i], "--plots") == 0) {
+      o.plots = 1;
+    } else if (strcmp(argv[i], "--write") == 0) {
+      o.write = 1;
+    } else if (strcmp(argv[i], "--rejudge") == 0) {
+      o.rejudge = 1;
+    } else if (argv[i][0] == '-') {
+      return rb_usage("report", "unknown option '%s'", argv[i]);
+    } else if (access(argv[i], R_OK) != 0) {
+      return rb_usage("report", "no record or folder '%s'", argv[i]);
+    } else if (p.count == (int)(sizeof p.given / sizeof *p.given)) {
+      return rb_usage("report", "more than %d records; name their folder", p.count);
+    } else {
+      p.given[p.count++] = argv[i];
+    }
+  }
+  if (o.plots) rb_catch_interrupts(); /* gnuplot is ended, too */
+  return report(&p, &o);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the checks of a descriptor's meaning share: the line that a complaint is about. */
+#ifndef RB_DESCRIPTOR_CHECK_H
+#define RB_DESCRIPTOR_CHECK_H
+
+#include "experiments/runner/descriptor/descriptor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The line that `words`, one after the other, stand on first; 1 where they do not. */
+static inline size_t line_of(const char *text, const char *first, const char *second) {
+  size_t line = 1;
+  for (const char *s = text; *s; line++) {
+    const char *end = s + strcspn(s, "\n"), *a = strstr(s, first), *b = a && a < end ? strstr(a, second) : NULL;
+    if (b && b < end) return line;
+    s = *end ? end + 1 : end;
+  }
+  return 1;
+}
+/* Check something of the descriptor that stands where `key` is followed by `value`. */
+#define CHECK_AT(condition, key, value, ...)                                                  \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
+      char told[512];                                                                         \
+      snprintf(told, sizeof told, __VA_ARGS__);                                               \
+      st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, line_of(d->text, (key), (value)), told); \
+      goto done;                                                                              \
+    }                                                                                         \
+  } while (0)
+
+static inline int has_label(const rb_descriptor *d, const char *label) {
+  for (unsigned i = 0; i < d->methods_count; i++)
+    if (strcmp(d->methods[i].label, label) == 0) return 1;
+  return 0;
+}
+/* Kinds that interpolate read a basis, kinds that differentiate a scheme. */
+static inline int reads_basis(const char *kind) {
+  return strncmp(kind, "interp", 6) == 0 || strcmp(kind, "prefilter") == 0 || strcmp(kind, "advection") == 0;
+}
+static inline int reads_scheme(const char *kind) {
+  return strcmp(kind, "gradient") == 0 || strcmp(kind, "divergence") == 0 || strcmp(kind, "partial-x3") == 0;
+}
+#endif

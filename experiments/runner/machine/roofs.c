@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/machine/roofs.h"
+
+#include "experiments/runner/base/interrupt.h"
+#include "kernels/probe/probe.h"
+#include "kernels/registry/registry.h"
+
+#include <math.h>
+
+static const char *const roof_names[] = {"cpu/copy", "cpu/fma", "cuda/copy", "cuda/fma", "cuda/exp2"};
+enum { ROOFS = sizeof roof_names / sizeof *roof_names };
+
+/* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
+static double roof(int which) {
+  static double value[ROOFS];
+  const rb_variant *v;
+  if (rb_interrupted) return NAN;
+  if (value[which] == 0) {
+    value[which] = NAN;
+    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_timed(v) == RB_OK)
+      rb_probe_measure(v, 0, 11, &value[which]);
+    rb_clear();
+  }
+  return value[which];
+}
+double rb_copy_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 2 : 0); }
+double rb_fma_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 3 : 1); }
+double rb_exp2_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(4) : NAN; }
+
+json_t *rb_roofs_json(void) {
+  json_t *roofs = json_object();
+  for (int i = 0; i < ROOFS; i++) {
+    double v = roof(i);
+    if (v == v) json_object_set_new(roofs, roof_names[i], json_real(v));
+  }
+  return roofs;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records: one JSON file a run of an experiment (results/schema/README.md), and its journal. */
+#ifndef RB_RECORD_H
+#define RB_RECORD_H
+
+#include "experiments/runner/base/files.h"
+#include "experiments/runner/descriptor/descriptor.h"
+#include "experiments/runner/workloads/measure.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define RB_RECORD_SCHEMA "regbench-record"
+#define RB_RECORD_VERSION "1.2.0"
+
+typedef struct {
+  char folder[4096], path[4200], journal_path[4200];
+  char set_aside[4300]; /* what rb_record_write named a record that held more; "": there was none */
+  FILE *journal;
+  int lock;
+} rb_record_place;
+
+/* Make <out>/<slug>/<paper>/<name>/, take its lock and open the journal (kept when resume, else set aside as
+ * <preset>.journal.before). RB_EBUSY when another run holds the folder. */
+rb_status rb_record_open(rb_record_place *place, const char *out, const char *slug, const rb_descriptor *d,
+                         rb_preset preset, int resume);
+/* Append one line and see it reach the disk. RB_EIO (disk full) leaves the lines before it whole. */
+rb_status rb_journal_append(rb_record_place *place, const json_t *line);
+/* Cases of the journal by id; lines that do not parse (a torn last one), cases whose code has changed since and those
+ * after a header line of another "host" (build, processor, GPU) are dropped, the last two counted in *others. A
+ * header with another descriptor makes the journal worthless: RB_EINVAL. New reference. */
+rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases, int *others);
+/* Keep the pictures of the first valid case that has any, which is the one that plots of kind panels draw: each set
+ * takes a MB. */
+void rb_record_drop_undrawn(json_t *record);
+/* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. An older one that
+ * holds more measured cases, or a whole one where this is not complete, is set aside as <preset>.json.before
+ * (.before.2 and so on) (`set_aside` is its name); a record without a measured case does not replace one that has
+ * some: *written tells. */
+rb_status rb_record_write(rb_record_place *place, const json_t *record, int *written);
+void rb_record_close(rb_record_place *place);
+
+/* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */
+rb_status rb_record_load(const char *path, json_t **out);
+
+json_t *rb_case_json(const rb_case *c, const char *status, const char *reason);
+void rb_case_json_outcome(json_t *j, const rb_outcome *o);
+void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations);
+/* Metrics gigabytes_X of kernel classes from rate_X and time_X; records from before them get them when they are
+ * judged anew. */
+void rb_case_json_bytes(json_t *j);
+
+/* Value of a case's metric; NaN when absent. */
+double rb_json_metric(const json_t *c, const char *metric);
+const char *rb_json_text(const json_t *object, const char *key, const char *fallback);
+#endif

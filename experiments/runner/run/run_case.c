@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/run/run_case.h"
+
+#include "experiments/runner/base/interrupt.h"
+#include "experiments/runner/run/counters.h"
+#include "experiments/runner/machine/environment.h"
+#include "experiments/runner/workloads/measure.h"
+#include "experiments/runner/machine/nvml.h"
+#include "experiments/runner/record/record.h"
+#include "experiments/runner/machine/roofs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int all_valid(const rb_outcome *o) {
+  for (int i = 0; i < o->verification_count; i++)
+    if (!(o->verifications[i].value <= o->verifications[i].limit)) return 0;
+  return o->verification_count > 0;
+}
+
+static const char *first_failure(const rb_outcome *o, char *text, size_t size) {
+  snprintf(text, size, "nothing was verified");
+  for (int i = 0; i < o->verification_count; i++) {
+    const rb_verification *v = &o->verifications[i];
+    if (v->value <= v->limit) continue;
+    snprintf(text, size, "%s is %.3g, limit %.3g (against %s)", v->name, v->value, v->limit, v->against);
+    break;
+  }
+  return text;
+}
+
+/* Predicted before anything is allocated. */
+static rb_status fits(const rb_case *c, const rb_workload *w, const rb_backend *b, int rotations) {
+  size_t need[RB_BACKENDS] = {0}, total, available;
+  const rb_backend *host;
+  rb_status st = RB_OK;
+  size_t backend_bytes, host_bytes;
+  w->predict(c, rotations, &backend_bytes, &host_bytes);
+  need[RB_CPU] = host_bytes;
+  need[b->kind] += backend_bytes;
+  RB_TRY(rb_backend_get(RB_CPU, &host));
+  RB_TRY(host->memory(&total, &available));
+  RB_CHECK(need[RB_CPU] <= available, RB_ENOMEM, "needs %zu bytes of host memory, %zu are free; take a smaller size",
+           need[RB_CPU], available);
+  if (b->kind != RB_CPU) {
+    RB_TRY(b->memory(&total, &available));
+    RB_CHECK(need[b->kind] <= available, RB_ENOMEM, "needs %zu bytes of %s memory, %zu are free; take a smaller size",
+             need[b->kind], b->name, available);
+  }
+done:
+  return st;
+}
+
+rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_backend *b, int *out) {
+  rb_status st = RB_OK;
+  enum { MOST = 64 };
+  *out = 1;
+  if (!c->cold) return RB_OK;
+  const size_t one = w->footprint(c), want = 2 * b->cache_bytes();
+  RB_CHECK(one && want / one + 2 <= MOST, RB_EUNSUPPORTED,
+           "too small for cold caches: %d sets of its buffers hold %zu bytes, twice the last-level cache is %zu; "
+           "take a larger size",
+           MOST, MOST * one, want);
+  *out = (int)(want / one) + 2;
+done:
+  return st;
+}
+
+/* No GPU, no driver, no CUDA in this build: the variant is absent, which is no failure of a device. */
+static rb_status skip_when_absent(rb_status st) { return st == RB_EDEVICE ? RB_EUNSUPPORTED : st; }
+
+static void phase(const rb_case_run *s, const char *name) { s->listener->phase(s->listener->context, name); }
+static void hook(void *context, int done, int most, double median) {
+  char text[96];
+  snprintf(text, sizeof text, "measure %d/%d, median %.4g ms", done, most, 1e3 * median);
+  phase(context, text);
+}
+
+/* What the case held at most, beside what was predicted for it. */
+static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int rotations, rb_outcome *o) {
+  size_t backend, host;
+  if (peak == 0) return; /* the work was a child's: its memory was not measured */
+  w->predict(c, rotations, &backend, &host);
+  rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB",
+                    "high-water mark of the backend's memory, library work areas included");
+  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1",
+                    "the same over 4 B times the grid points");
+  rb_outcome_metric(o, "memory_predicted", 1e-9 * (double)backend, "GB", "told before the run");
+  if (backend)
+    rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
+}
+
+/* Work against the arithmetic that bounds it. */
+static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
+  const double arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind),
+               exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0;
+  if (exponentials > 0)
+    rb_outcome_metric(o, "percent_exp2", exponentials, "%",
+                      "100 pair_rate / measured exponentials; a pair used for both its points needs one");
+  if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
+}
+
+/* Time a verified case and verify its last timed output; a run that is long enough is its own sample, and `first` its
+ * outcome. */
+static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void *state, int rotations,
+                         const rb_protocol *protocol, rb_outcome *first, rb_outcome *last, rb_timing *timing) {
+  rb_status st = RB_OK;
+  if (protocol->once > rb_long_run()) {
+    rb_timing_of_one(protocol->once, timing);
+    *last = *first;
+    first->details = NULL;
+    return RB_OK;
+  }
+  /* a timed phase that writes nothing must not be saved by the verified run's output */
+  for (int r = 0; r < rotations; r++) RB_TRY(w->poison(state, r));
+  RB_TRY(rb_measure(w, state, b, rotations, protocol, hook, (void *)s, timing));
+  RB_TRY(w->verify(state, timing->last_turn, last));
+done:
+  return st;
+}
+
+/* Between phases, each of which may take minutes. */
+static rb_status go_on(void) { return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK; }
+
+rb_status rb_run_case(const rb_case_run *s, json_t **out) {
+  rb_status st = RB_OK;
+  const rb_case *c = s->c;
+  const rb_workload *w;
+  const rb_backend *b;
+  void *state = NULL;
+  json_t *before = NULL, *after = NULL;
+  rb_outcome first = {0}, last = {0};
+  rb_timing timing;
+  rb_protocol protocol = rb_protocol_of(s->preset);
+  char text[256];
+  int rotations = 1;
+  *out = NULL;
+  RB_TRY(rb_workload_find(c->method->kind, &w));
+  RB_TRY(skip_when_absent(rb_variant_timed(c->variant)));
+  RB_TRY(rb_backend_get(c->variant->backend, &b));
+  RB_TRY(rb_case_rotations(c, w, b, &rotations));
+  RB_TRY(fits(c, w, b, rotations));
+  rb_memory_reset_peak(b->kind);
+  phase(s, "set up");
+  RB_TRY(w->setup(c, b, rotations, &state));
+  RB_TRY(go_on());
+  phase(s, "verify");
+  RB_TRY(w->poison(state, 0));
+  RB_TRY(b->timer_start());
+  RB_TRY(w->run(state, 0));
+  RB_TRY(b->timer_stop(&protocol.once));
+  RB_TRY(b->sync());
+  RB_TRY(go_on());
+  size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
+  RB_TRY(w->verify(state, 0, &first));
+  if (!all_valid(&first)) {
+    *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
+    rb_case_json_outcome(*out, &first);
+    goto done;
+  }
+  RB_TRY(go_on());
+  before = rb_clocks_now();
+  RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
+  after = rb_clocks_now();
+  add_memory(c, w, peak, rotations, &last);
+  add_arithmetic_roofs(b, timing.median, &last);
+  int valid = all_valid(&last);
+  *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
+  rb_case_json_outcome(*out, &last);
+  if (valid) {
+    rb_case_json_timing(*out, &timing, &last, rb_copy_roof(b->kind), rotations);
+    if (s->counters) {
+      phase(s, "counters");
+      rb_counters_add(*out, c, &last, w, &state, s->path, s->preset);
+      RB_CHECK(!rb_interrupted, RB_EINTERRUPTED,
+               "interrupted"); /* Ctrl-C ends the profiler, too: --resume counts again */
+    }
+  }
+  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
+  json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
+done:
+  json_decref(first.details);
+  json_decref(last.details);
+  json_decref(before);
+  json_decref(after);
+  if (state) w->teardown(state);
+  return st;
+}

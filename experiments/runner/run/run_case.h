@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One case of a run: set up, poison, run, verify, measure, verify the last timed output. Times exist only for
+ * verified cases. */
+#ifndef RB_RUN_CASE_H
+#define RB_RUN_CASE_H
+
+#include "experiments/runner/run/listener.h"
+#include "experiments/runner/workloads/workload.h"
+
+typedef struct {
+  const rb_case *c;
+  rb_preset preset;
+  const char *path; /* of the descriptor */
+  int counters;     /* hardware counters wanted */
+  const rb_listener *listener;
+} rb_case_run;
+
+/* How many sets of buffers the case's samples take in turn: 1 with warm caches; with cold ones as many as hold more
+ * than twice the last-level cache. RB_EUNSUPPORTED where 64 sets do not: the case would be warm. */
+rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_backend *b, int *out);
+/* The case as a record holds it: valid or invalid. Anything else is a status that says why there is none. New
+ * reference. */
+rb_status rb_run_case(const rb_case_run *s, json_t **out);
+#endif

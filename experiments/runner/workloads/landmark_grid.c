@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/workloads/landmark_grid.h"
+
+#include "datasets/volume.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  rb_grid grid; /* x3 is the points' x, x2 y, x1 z */
+  double origin[3], spacing;
+  int dim;
+} box;
+
+static rb_status box_of(const rb_points set[2], double sigma, double spacing, box *b) {
+  rb_status st = RB_OK;
+  double cells[3] = {1, 1, 1};
+  *b = (box){.spacing = spacing, .dim = set[0].dim};
+  for (int c = 0; c < b->dim; c++) {
+    double low = INFINITY, high = -INFINITY;
+    for (int k = 0; k < 2; k++)
+      for (int64_t i = 0; i < set[k].n; i++)
+        low = fmin(low, set[k].x[c * set[k].n + i]), high = fmax(high, set[k].x[c * set[k].n + i]);
+    b->origin[c] = low - 2 * sigma;
+    cells[c] = ceil((high - low + 4 * sigma) / spacing) + 1;
+    RB_CHECK(cells[c] <= 32767, RB_EINVAL,
+             "a grid of %.0f points along %c is too fine (NIfTI ends at 32767); take a larger --grid", cells[c],
+             "xyz"[c]);
+  }
+  RB_CHECK(cells[0] * cells[1] * cells[2] <= 1 << 24, RB_EINVAL,
+           "a grid of %.0f x %.0f x %.0f points is too fine (2^24 at most); take a larger --grid", cells[0], cells[1],
+           cells[2]);
+  b->grid = rb_grid_make((int64_t)cells[2], (int64_t)cells[1], (int64_t)cells[0]);
+done:
+  return st;
+}
+
+rb_status rb_landmark_grid_fits(const rb_points set[2], double sigma, double spacing) {
+  box b;
+  return box_of(set, sigma, spacing, &b);
+}
+
+/* x [dim][points] */
+static void grid_points(const box *b, double *x) {
+  const int64_t n = rb_grid_points(b->grid);
+  for (int64_t p = 0; p < n; p++) {
+    const int64_t at[3] = {p % b->grid.n[2], p / b->grid.n[2] % b->grid.n[1], p / b->grid.n[2] / b->grid.n[1]};
+    for (int c = 0; c < b->dim; c++) x[c * n + p] = b->origin[c] + b->spacing * (double)at[c];
+  }
+}
+
+/* v [dim][points] in mm -> file. */
+static rb_status write_field(const char *folder, const char *name, const box *b, const double *v) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(b->grid);
+  char path[4096];
+  rb_volume like = {0};
+  float *cells = calloc(3 * (size_t)n, sizeof *cells);
+  RB_CHECK(cells, RB_ENOMEM, "host memory");
+  for (int c = 0; c < b->dim; c++)
+    for (int64_t p = 0; p < n; p++) cells[(2 - c) * n + p] = (float)(v[c * n + p] / b->spacing);
+  RB_TRY(rb_volume_geometry(b->grid, b->spacing, b->origin, &like));
+  RB_TRY(rb_path(path, sizeof path, "%s/%s", folder, name));
+  RB_TRY(rb_volume_write_vector(path, &like, b->grid, cells));
+done:
+  rb_volume_free(&like);
+  free(cells);
+  return st;
+}
+
+/* At t = 0: out [dim][points] from the momenta, in float64 on the CPU. */
+static rb_status velocity_at(rb_landmarks *s, const rb_points *set, double sigma, int64_t n, const double *x,
+                             double *out) {
+  rb_status st = RB_OK;
+  const rb_variant *v;
+  rb_gausssum_plan *plan = NULL;
+  rb_gausssum_desc d = {.n = set->n, .dim = set->dim, .dtype = RB_F64};
+  double *momentum = malloc((size_t)(set->n * set->dim) * sizeof *momentum);
+  RB_CHECK(momentum, RB_ENOMEM, "host memory");
+  RB_TRY(rb_landmarks_momentum(s, momentum));
+  RB_TRY(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
+  RB_TRY(rb_gausssum_create(v, &d, &plan));
+  RB_TRY(rb_gausssum_sum(plan, sigma, n, x, set->x, momentum, out));
+done:
+  rb_gausssum_destroy(plan);
+  free(momentum);
+  return st;
+}
+
+rb_status rb_landmark_grid_write(const char *folder, rb_landmarks *s, const rb_points set[2], double sigma,
+                                 double spacing) {
+  rb_status st = RB_OK;
+  box b;
+  double *x = NULL, *v = NULL;
+  RB_TRY(box_of(set, sigma, spacing, &b));
+  const int64_t n = rb_grid_points(b.grid);
+  x = malloc((size_t)(n * b.dim) * sizeof *x);
+  v = malloc((size_t)(n * b.dim) * sizeof *v);
+  RB_CHECK(x && v, RB_ENOMEM, "host memory: %zu bytes for a grid", 2 * (size_t)(n * b.dim) * sizeof *x);
+  grid_points(&b, x);
+  RB_TRY(velocity_at(s, &set[0], sigma, n, x, v));
+  RB_TRY(write_field(folder, "velocity.nii.gz", &b, v));
+  memcpy(v, x, (size_t)(n * b.dim) * sizeof *v);
+  RB_TRY(rb_landmarks_apply(s, n, v));
+  for (int64_t i = 0; i < n * b.dim; i++) v[i] -= x[i];
+  RB_TRY(write_field(folder, "displacement.nii.gz", &b, v));
+done:
+  free(v), free(x);
+  return st;
+}

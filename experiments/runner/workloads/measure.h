@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Timing of one set-up case: warm-up until steady, then samples, then order statistics. */
+#ifndef RB_MEASURE_H
+#define RB_MEASURE_H
+
+#include "experiments/runner/workloads/workload.h"
+#include "kernels/base/statistics.h"
+
+typedef struct {
+  int least, most;    /* samples */
+  double budget;      /* seconds of measuring after which no further sample starts, once `least` are in */
+  double batch_under; /* a sample repeats the run until it lasts this long, seconds */
+  int few;            /* samples that must do for runs longer than the budget; one for runs of more than 5 s */
+  int warmups;        /* at least this many runs before the first sample */
+  double once;        /* seconds that the verified run took, 0 when unknown: one of more than 1 s was the warm-up */
+} rb_protocol;
+
+rb_protocol rb_protocol_of(rb_preset preset);
+
+enum { RB_MOST_SAMPLES = RB_STATISTICS_MOST };
+typedef struct {
+  double samples[RB_MOST_SAMPLES]; /* seconds a run, in order */
+  int count, batch, warmups;
+  double median, low, high; /* low, high: 95 % order-statistic interval of the median */
+  double least, most;
+  double energy;    /* joule a run, NaN when it cannot be read */
+  const char *stop; /* why sampling ended */
+  int last_turn;    /* rotation of the last timed run: its output is verified again */
+} rb_timing;
+
+/* Called between samples with the median so far; may be NULL. */
+typedef void (*rb_sample_hook)(void *context, int done, int most, double median);
+
+/* RB_EINTERRUPTED when rb_interrupted is set meanwhile. */
+rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations,
+                     const rb_protocol *protocol, rb_sample_hook hook, void *context, rb_timing *out);
+
+/* A run of more seconds than this is measured once: the verified run is its own sample, warm-up would change nothing.
+ */
+double rb_long_run(void);
+void rb_timing_of_one(double seconds, rb_timing *out);
+#endif

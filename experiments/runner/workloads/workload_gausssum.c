@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gauss-sum, gauss-flow, gauss-backward: the sums of the family gausssum over N points (shooting2018 sections 2.2
+ * to 2.5).
+ *
+ * Points fill a cube of side 4 sigma, so that every term counts; momenta lie in [0, 1], so that sums grow with N:
+ * what a way of adding loses shows. Verified on rows spread over the set, by the oracle's formula in float64. */
+#include "experiments/runner/inputs/host_apply.h"
+#include "experiments/runner/workloads/workload.h"
+#include "kernels/base/rng.h"
+#include "kernels/gausssum/gausssum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_ROWS = 96, DIM = 3 };
+typedef enum { SUM, FLOW, BACKWARD } what;
+static const double SIGMA = 1.5;
+
+typedef struct {
+  const rb_case *c;
+  const rb_backend *backend;
+  what what;
+  rb_gausssum_desc desc;
+  rb_gausssum_plan *plan;
+  float *in[4]; /* host: q, p, alpha, beta */
+  void *device[4], *out[2];
+  int rows;
+  int64_t row[MOST_ROWS];
+  double exact[MOST_ROWS][2][3], largest;
+} state;
+
+static int64_t points_of(const rb_case *c) { return atoll(rb_case_axis(c, "points", "1000")); }
+static size_t bytes_of(const rb_case *c) { return (size_t)points_of(c) * DIM * sizeof(float); }
+
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  const rb_gausssum_desc d = {.n = points_of(c), .dim = DIM, .dtype = RB_F32};
+  (void)rotations;
+  *backend = 6 * bytes_of(c) + rb_gausssum_workspace(c->variant, &d);
+  *host = 6 * bytes_of(c);
+}
+static size_t footprint(const rb_case *c) { return 6 * bytes_of(c); }
+
+static void teardown(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_gausssum_destroy(s->plan);
+  for (int k = 0; k < 4; k++) free(s->in[k]), s->backend ? rb_release(s->backend, s->device[k]) : (void)0;
+  for (int k = 0; k < 2 && s->backend; k++) rb_release(s->backend, s->out[k]);
+  free(s);
+}
+
+static void work_out_rows(state *s) {
+  s->rows = s->desc.n < MOST_ROWS ? (int)s->desc.n : MOST_ROWS;
+#pragma omp parallel for schedule(dynamic)
+  for (int r = 0; r < s->rows; r++) {
+    s->row[r] = s->desc.n * r / s->rows;
+    rb_gausssum_oracle_row(&s->desc, SIGMA, s->in[0], s->in[1], s->what == BACKWARD ? s->in[2] : NULL, s->in[3],
+                           s->row[r], s->exact[r][0], s->exact[r][1]);
+  }
+}
+
+static rb_status setup_kind(const rb_case *c, const rb_backend *b, what w, void **out) {
+  rb_status st = RB_OK;
+  state *s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->c = c, s->backend = b, s->what = w;
+  s->desc = (rb_gausssum_desc){.n = points_of(c), .dim = DIM, .dtype = RB_F32};
+  RB_TRY(rb_gausssum_create(c->variant, &s->desc, &s->plan));
+  for (int k = 0; k < 4; k++) {
+    s->in[k] = malloc(bytes_of(c));
+    RB_CHECK(s->in[k], RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
+    for (int64_t i = 0; i < DIM * s->desc.n; i++) {
+      double u = rb_rng_symmetric(51 + (uint64_t)k, (uint64_t)i);
+      s->in[k][i] = (float)(k == 0 ? 2 * SIGMA * u : 0.5 + 0.5 * u);
+    }
+    RB_TRY(rb_to_backend(b, s->in[k], bytes_of(c), &s->device[k]));
+  }
+  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, bytes_of(c), &s->out[k]));
+  work_out_rows(s);
+  *out = s;
+  s = NULL;
+done:
+  teardown(s);
+  return st;
+}
+static rb_status setup_sum(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, SUM, out);
+}
+static rb_status setup_flow(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, FLOW, out);
+}
+static rb_status setup_backward(const rb_case *c, const rb_backend *b, int r, void **out) {
+  return (void)r, setup_kind(c, b, BACKWARD, out);
+}
+
+static rb_status run(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  if (s->what == BACKWARD)
+    return rb_gausssum_backward(s->plan, SIGMA, s->device[0], s->device[1], s->device[2], s->device[3], s->out[0],
+                                s->out[1]);
+  return rb_gausssum_flow(s->plan, SIGMA, s->device[0], s->device[1], s->what == FLOW ? s->out[0] : NULL, s->out[1]);
+}
+static rb_status poison(void *p, int turn) {
+  rb_status st = RB_OK;
+  state *s = p;
+  (void)turn;
+  for (int k = 0; k < 2; k++) RB_TRY(s->backend->fill(s->out[k], 0xFF, bytes_of(s->c)));
+done:
+  return st;
+}
+
+static rb_status verify(void *p, int turn, rb_outcome *o) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const int64_t n = s->desc.n;
+  double off = 0, norm = 0, worst[2] = {0, 0}, largest[2] = {0, 0};
+  float *got = malloc(bytes_of(s->c));
+  (void)turn;
+  RB_CHECK(got, RB_ENOMEM, "host memory");
+  for (int k = s->what == SUM ? 1 : 0; k < 2; k++) {
+    RB_TRY(s->backend->download(got, s->out[k], bytes_of(s->c)));
+    for (int r = 0; r < s->rows; r++)
+      for (int c = 0; c < DIM; c++) {
+        const double d = fabs((double)got[c * n + s->row[r]] - s->exact[r][k][c]), e = fabs(s->exact[r][k][c]);
+        off += d * d, norm += e * e;
+        if (worst[k] == worst[k] && !(d <= worst[k])) worst[k] = d; /* a NaN stays */
+        largest[k] = fmax(largest[k], e);
+      }
+    /* the momenta are positive, and a point on the cube's face has all others on one side: sums grow to the greatest
+     * of them */
+    rb_outcome_verify(o,
+                      k ? "greatest error of the rows looked at" : "greatest error of the rows looked at, first sums",
+                      worst[k], rb_gausssum_tolerance(s->c->variant, &s->desc, largest[k]), "oracle, float64");
+  }
+  rb_outcome_metric(o, "error_relative", sqrt(off / norm), "1", "||out - exact|| / ||exact|| on up to 96 rows");
+  rb_outcome_metric(o, "error_max", fmax(worst[0] / fmax(largest[0], 1e-30), worst[1] / largest[1]), "1",
+                    "greatest |out - exact| / greatest |exact|");
+  o->pairs = (double)n * (double)n;
+  o->flops = rb_gausssum_flops(&s->desc, s->what == SUM ? 's' : s->what == FLOW ? 'f' : 'b');
+done:
+  free(got);
+  return st;
+}
+
+const rb_workload rb_workload_gauss_sum = {
+    "gauss-sum", &rb_gausssum_family, predict, footprint, setup_sum, run, poison, verify, teardown};
+const rb_workload rb_workload_gauss_flow = {
+    "gauss-flow", &rb_gausssum_family, predict, footprint, setup_flow, run, poison, verify, teardown};
+const rb_workload rb_workload_gauss_backward = {
+    "gauss-backward", &rb_gausssum_family, predict, footprint, setup_backward, run, poison, verify, teardown};

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* register-files: the verb `register claire` as a user runs it, files in, files out: this program as a child process
+ * on a pair of NIfTI files with labels, in a temporary folder. The data set's own files where the pair comes from one
+ * (256 x 300 x 256 for nirep, brought to the case's size by the verb), else a phantom's at that size.
+ *
+ * Timed: the child from start to end: loading CUDA, reading, resampling, the solve, det F, labels, compressing and
+ * writing. Verified: what lies in the files. The velocity read back has, in float64 on the CPU, the mismatch and
+ * gradient that metrics.json tells, and what the same float64 solver makes of it (warped template, displacement, det
+ * F) is what the other files hold; labels overlap as metrics.json says. */
+#include "datasets/manifest.h"
+#include "experiments/runner/base/interrupt.h"
+#include "experiments/runner/workloads/measure.h"
+#include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/registration.h"
+#include "experiments/runner/base/temporary.h"
+#include "experiments/runner/workloads/workload.h"
+#include "solvers/external/child.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ops: the solver's variant by name */
+static const rb_variant variants[] = {
+    {"claire-fused-fd8-linear", "", "register claire, ours", RB_ON_CUDA("fused-fd8-linear")},
+    {"claire-fused-fd8-cubic", "", "register claire, ours, cubic", RB_ON_CUDA("fused-fd8-cubic")},
+    {"claire-gpu-fd8-linear", "", "register claire by the paper's kernels", RB_ON_CUDA("gpu-fd8-linear")},
+    {"claire-cpu-fd8-linear", "", "register claire on the CPU", RB_ON_CPU("cpu-fd8-linear")},
+};
+const rb_family rb_register_family = {
+    .name = "register",
+    .what = "the verb register as a program: files in, files out",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+typedef struct {
+  const rb_case *c;
+  rb_pair pair;
+  char folder[1024], program[PATH_MAX];
+  char images[2][PATH_MAX], labels[2][PATH_MAX]; /* files; labels may be "" */
+} state;
+
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  rb_claire_options o = rb_claire_defaults();
+  const rb_variant *v;
+  const size_t field = (size_t)rb_grid_points(c->grid) * sizeof(float);
+  (void)rotations;
+  *backend = 0;
+  if (rb_variant_find(&rb_claire_family, c->variant->ops, &v) == RB_OK)
+    rb_register_claire_predict(v, &o, c->grid, 1, backend);
+  rb_clear();
+  *host = 12 * field + 75 * 2 * field + 12 * (size_t)256 * 300 * 256 * sizeof(float);
+}
+static size_t footprint(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
+
+static void teardown(void *p) {
+  state *s = p;
+  if (!s) return;
+  if (s->folder[0]) rb_temporary_remove(s->folder);
+  rb_pair_free(&s->pair);
+  free(s);
+}
+
+/* ---- the files ------------------------------------------------------------------------------------------- */
+
+static const rb_volume *like_of(const state *s) { return s->pair.like.header ? &s->pair.like : NULL; }
+
+static rb_status own_files(state *s, const char *name) {
+  rb_status st = RB_OK;
+  rb_manifest *m = NULL;
+  char file[64];
+  const char *names[2] = {name, "na01"};
+  RB_TRY(rb_manifest_load("nirep", &m));
+  for (int i = 0; i < 2; i++) {
+    snprintf(file, sizeof file, "%.40s.nii.gz", names[i]);
+    RB_TRY(rb_manifest_path(m, file, s->images[i], PATH_MAX));
+    snprintf(file, sizeof file, "%.40s_seg.nii.gz", names[i]);
+    RB_TRY(rb_manifest_path(m, file, s->labels[i], PATH_MAX));
+  }
+done:
+  rb_manifest_free(m);
+  return st;
+}
+
+static rb_status made_files(state *s) {
+  static const char *const names[2] = {"template.nii.gz", "reference.nii.gz"}, *const labels[2] = {
+                                                                                   "template-labels.nii.gz",
+                                                                                   "reference-labels.nii.gz"};
+  rb_status st = RB_OK;
+  for (int i = 0; i < 2; i++) {
+    snprintf(s->images[i], PATH_MAX, "%s/%s", s->folder, names[i]);
+    RB_TRY(rb_volume_write(s->images[i], like_of(s), s->pair.grid, s->pair.image[i]));
+    if (!s->pair.labels[0] || !s->pair.labels[1]) continue;
+    snprintf(s->labels[i], PATH_MAX, "%s/%s", s->folder, labels[i]);
+    RB_TRY(rb_volume_write(s->labels[i], like_of(s), s->pair.grid, s->pair.labels[i]));
+  }
+done:
+  return st;
+}
+
+static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  rb_status st = RB_OK;
+  const char *data = rb_case_axis(c, "data", "phantom");
+  state *s = calloc(1, sizeof *s);
+  (void)rotations;
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->c = c;
+  const ssize_t length = readlink("/proc/self/exe", s->program, sizeof s->program - 1);
+  RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
+  RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
+  RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
+  if (strncmp(data, "na", 2) == 0)
+    RB_TRY(own_files(s, data));
+  else
+    RB_TRY(made_files(s));
+  rb_memory_reset_peak(b->kind); /* what making a phantom took is not the child's */
+  *out = s;
+  s = NULL;
+done:
+  teardown(s);
+  return st;
+}
+
+static rb_status run(void *p, int turn) {
+  state *s = p;
+  char size[64], out[1100];
+  char *arguments[24] = {s->program,   "register",   "claire",
+                         "--template", s->images[0], "--reference",
+                         s->images[1], "--variant",  (char *)(size_t)s->c->variant->ops,
+                         "--size",     size,         "--out",
+                         out};
+  int count = 13;
+  (void)turn;
+  snprintf(size, sizeof size, "%lld,%lld,%lld", (long long)s->c->grid.n[2], (long long)s->c->grid.n[1],
+           (long long)s->c->grid.n[0]);
+  snprintf(out, sizeof out, "%s/out", s->folder);
+  if (s->labels[0][0])
+    arguments[count] = "--template-labels", arguments[count + 1] = s->labels[0],
+    arguments[count + 2] = "--reference-labels", arguments[count + 3] = s->labels[1];
+  return rb_child_run(s->folder, arguments, &rb_interrupted);
+}
+
+/* Nothing of an earlier run may pass for this one's. */
+static rb_status poison(void *p, int turn) {
+  state *s = p;
+  char out[1100];
+  (void)turn;
+  snprintf(out, sizeof out, "%s/out", s->folder);
+  rb_temporary_remove(out);
+  return access(out, F_OK) == 0 ? RB_FAIL(RB_EIO, "cannot remove %s", out) : RB_OK;
+}
+
+/* ---- what is verified ------------------------------------------------------------------------------------- */
+
+/* What float64 on the CPU makes of a velocity. */
+typedef struct {
+  double mismatch, gradient;
+  float *warped, *displacement, *det; /* [n], [3][n] in cells, [n] */
+} truth;
+
+static void truth_free(truth *t) { free(t->warped), free(t->displacement), free(t->det); }
+
+static rb_status truth_of(state *s, const float *velocity, truth *t) {
+  rb_status st = RB_OK;
+  const size_t n = (size_t)rb_grid_points(s->c->grid);
+  const rb_variant *v;
+  rb_claire_config config;
+  rb_variant wide;
+  rb_claire_options o = rb_claire_defaults();
+  rb_claire_determinant extremes;
+  rb_claire *c = NULL;
+  t->warped = malloc(n * sizeof(float)), t->displacement = malloc(3 * n * sizeof(float)),
+  t->det = malloc(n * sizeof(float));
+  RB_CHECK(t->warped && t->displacement && t->det, RB_ENOMEM, "host memory");
+  RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &v));
+  rb_claire_twin(v, &config, &wide);
+  RB_TRY(rb_claire_create(&wide, &o, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &c));
+  RB_TRY(rb_claire_evaluate(c, velocity, &t->mismatch, &t->gradient));
+  RB_TRY(rb_claire_warp(c, s->pair.image[RB_TEMPLATE], t->warped));
+  RB_TRY(rb_claire_displacement(c, t->displacement));
+  RB_TRY(rb_claire_jacobian(c, t->det, &extremes));
+done:
+  rb_claire_destroy(c);
+  return st;
+}
+
+/* A vector file in cells along x1, x2, x3. */
+static rb_status read_vectors(state *s, const char *name, float *out) {
+  char path[1200];
+  snprintf(path, sizeof path, "%s/out/%s", s->folder, name);
+  return rb_volume_read_vector(path, like_of(s), s->c->grid, out);
+}
+
+static rb_status read_one(state *s, const char *name, rb_volume *v) {
+  rb_status st = RB_OK;
+  char path[1200];
+  snprintf(path, sizeof path, "%s/out/%s", s->folder, name);
+  RB_TRY(rb_volume_read(path, v));
+  for (int a = 0; a < 3; a++) RB_CHECK(v->grid.n[a] == s->c->grid.n[a], RB_EFORMAT, "%s has another grid", path);
+done:
+  return st;
+}
+
+/* |a - b| / |b| over n values. */
+static double distance(const float *a, const float *b, int64_t n) {
+  double off = 0, norm = 0;
+  for (int64_t i = 0; i < n; i++) off += pow((double)(a[i] - b[i]), 2), norm += pow((double)b[i], 2);
+  return sqrt(off / norm);
+}
+
+static double number(const json_t *j, const char *outer, const char *inner) {
+  const json_t *v = outer ? json_object_get(json_object_get(j, outer), inner) : json_object_get(j, inner);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static rb_status verify_labels(state *s, const json_t *metrics, rb_outcome *o) {
+  rb_status st = RB_OK;
+  rb_volume labels = {0};
+  RB_TRY(read_one(s, "labels.nii.gz", &labels));
+  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255",
+                    rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
+  const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->pair.labels[RB_REFERENCE]).all;
+  const double told = number(json_object_get(metrics, "dice"), "after", "union");
+  rb_outcome_verify(o, "Dice of the file's labels against metrics.json", fabs(dice - told), 1e-6, "metrics.json");
+  rb_outcome_metric(o, "dice_unsmoothed", dice, "1", "2 |A n B| / (|A| + |B|), union of the file's labels");
+done:
+  rb_volume_free(&labels);
+  return st;
+}
+
+/* float32 against float64, and weights of 8 bits where the variant's kernels have them. */
+static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
+  static const char twin[] = "cpu float64 at the velocity of the file";
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  const int texture = strncmp(s->c->variant->ops, "gpu-", 4) == 0;
+  const double fields = texture ? 0.02 : 1e-3;
+  rb_volume det = {0}, warped = {0};
+  truth t = {0};
+  double least = INFINITY, most = -INFINITY;
+  float *v = malloc(3 * (size_t)n * sizeof *v);
+  RB_CHECK(v, RB_ENOMEM, "host memory");
+  RB_TRY(read_vectors(s, "velocity.nii.gz", v));
+  for (int a = 0; a < 3; a++)
+    for (int64_t i = 0; i < n; i++) v[a * n + i] *= (float)rb_grid_spacing(s->c->grid, a); /* cells to radians */
+  RB_TRY(truth_of(s, v, &t));
+  rb_outcome_verify(o, "relative error of the mismatch", fabs(number(metrics, NULL, "mismatch") / t.mismatch - 1),
+                    texture ? 0.02 : 0.005, twin);
+  rb_outcome_verify(o, "relative error of the gradient norm",
+                    fabs(number(metrics, NULL, "relative_gradient") / t.gradient - 1), texture ? 0.2 : 0.05, twin);
+  RB_TRY(read_one(s, "warped.nii.gz", &warped));
+  rb_outcome_verify(o, "relative l2 distance of the warped image", distance(warped.data, t.warped, n), fields, twin);
+  RB_TRY(read_vectors(s, "displacement.nii.gz", v));
+  rb_outcome_verify(o, "relative l2 distance of the displacement", distance(v, t.displacement, 3 * n), fields, twin);
+  RB_TRY(read_one(s, "detF.nii.gz", &det));
+  rb_outcome_verify(o, "relative l2 distance of det F", distance(det.data, t.det, n), fields, twin);
+  for (int64_t i = 0; i < n; i++) least = fmin(least, (double)det.data[i]), most = fmax(most, (double)det.data[i]);
+  rb_outcome_verify(o, "extremes of det F against metrics.json",
+                    fabs(least - number(metrics, "det_F", "min")) + fabs(most - number(metrics, "det_F", "max")),
+                    1e-5 * most, "metrics.json");
+  rb_outcome_verify(o, "-det F (positive: orientation kept)", -least, 0, "diffeomorphism");
+  rb_outcome_metric(o, "det_min", least, "1", "min over voxels of the file's det F");
+  rb_outcome_metric(o, "det_max", most, "1", "max over voxels of the file's det F");
+  if (s->labels[0][0]) RB_TRY(verify_labels(s, metrics, o));
+done:
+  rb_volume_free(&det), rb_volume_free(&warped);
+  truth_free(&t);
+  free(v);
+  return st;
+}
+
+static rb_status verify(void *p, int turn, rb_outcome *o) {
+  rb_status st = RB_OK;
+  state *s = p;
+  char path[1200];
+  json_error_t error;
+  json_t *metrics = NULL;
+  (void)turn;
+  rb_outcome_data(o, s->pair.file[RB_TEMPLATE], s->pair.sha256[RB_TEMPLATE]);
+  snprintf(path, sizeof path, "%s/out/metrics.json", s->folder);
+  metrics = json_load_file(path, 0, &error);
+  RB_CHECK(metrics, RB_EFORMAT, "%s: %s", path, error.text);
+  o->details = json_pack("{s:s,s:s,s:O}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
+                         s->pair.sha256[RB_REFERENCE], "metrics", metrics);
+  RB_TRY(verify_files(s, metrics, o));
+  rb_outcome_metric(o, "mismatch", number(metrics, NULL, "mismatch"), "1", "|m(1) - m_R|^2 / |m_T - m_R|^2");
+  rb_outcome_metric(o, "gradient", number(metrics, NULL, "relative_gradient"), "1", "|g| / |g(v = 0, beta = 1)|");
+  rb_outcome_metric(o, "matvecs", number(metrics, NULL, "hessian_products"), "1", "Hessian products over all levels");
+  rb_outcome_metric(o, "time_solver", number(metrics, "seconds", "solver"), "s",
+                    "sum over levels of the optimiser's wall time, by the child's own clock");
+  rb_outcome_metric(
+      o, "time_files", number(metrics, "seconds", "files_in_to_files_out"), "s",
+      "from the command line read to the last image written, by the child's own clock; CUDA's start is in it");
+  rb_outcome_metric(o, "solver_memory", 1e-9 * number(metrics, NULL, "memory_peak_bytes"), "GB",
+                    "high-water mark of the child's solve");
+done:
+  json_decref(metrics);
+  return st;
+}
+
+const rb_workload rb_workload_register_files = {
+    "register-files", &rb_register_family, predict, footprint, setup, run, poison, verify, teardown};
