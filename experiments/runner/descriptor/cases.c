@@ -95,7 +95,7 @@ static rb_status make_case(const rb_descriptor *d, const rb_strings values[], co
            "the label '%.60s...' and its axes make a case's name of more than %zu characters: two cases could be "
            "taken for one",
            m->label, sizeof c->id - 1);
-  RB_TRY(rb_size_parse(rb_case_axis(c, "size", "64"), &c->grid));
+  if (rb_workload_reads(m->kind, "size")) RB_TRY(rb_size_parse(rb_case_axis(c, "size", "64"), &c->grid));
 done:
   return st;
 }

@@ -42,7 +42,8 @@ static const cyaml_schema_field_t axis_fields[] = {TEXT("name", rb_axis, name), 
                                                    STRINGS_OPT("paper", rb_axis, paper), CYAML_FIELD_END};
 static const cyaml_schema_value_t axis_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_axis, axis_fields)};
 
-static const cyaml_strval_t class_names[] = {{"numeric", RB_NUMERIC}, {"hardware", RB_HARDWARE}, {"info", RB_INFO}};
+static const cyaml_strval_t class_names[] = {
+    {"numeric", RB_NUMERIC}, {"hardware", RB_HARDWARE}, {"data", RB_DATA}, {"info", RB_INFO}};
 static const cyaml_strval_t origin_names[] = {
     {"paper", RB_ORIGIN_PAPER}, {"input", RB_ORIGIN_INPUT}, {"program", RB_ORIGIN_PROGRAM}};
 static const cyaml_schema_field_t column_fields[] = {

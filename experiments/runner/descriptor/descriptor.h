@@ -22,7 +22,7 @@ typedef struct {
   unsigned quick_count, standard_count, paper_count;
 } rb_axis;
 
-typedef enum { RB_NUMERIC, RB_HARDWARE, RB_INFO } rb_column_class;
+typedef enum { RB_NUMERIC, RB_HARDWARE, RB_DATA, RB_INFO } rb_column_class;
 /* Whose a column's published values are: the paper prints them as results of its methods; they describe the input
  * before any method acts on it; or they were measured with another program and no paper prints them. Counts keep the
  * three apart. */
@@ -32,7 +32,8 @@ typedef struct {
   char *name;   /* as in the published CSV */
   char *metric; /* of the case: "time", "error_rms", ... */
   char *title;
-  rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; info: never judged */
+  rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; data: of the paper's own
+                           data, for which others stand in: the difference is shown; info: ours alone */
   rb_column_origin origin;
   double *tolerance; /* relative; NULL: one unit of the last printed digit */
   double *absolute;  /* allowed besides, in the column's unit */

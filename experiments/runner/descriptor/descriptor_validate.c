@@ -89,8 +89,20 @@ static int is_read(const rb_descriptor *d, const char *axis) {
   }
   return !computed;
 }
+/* The axes that a kind reads, each after a blank. */
+static const char *axes_of(const char *kind, char *out, size_t size) {
+  const rb_workload *w = NULL;
+  size_t used = 0;
+  out[0] = '\0';
+  if (rb_workload_find(kind, &w) != RB_OK) return out;
+  for (const rb_workload_axis *a = w->axes; a->name && used < size; a++)
+    used += (size_t)snprintf(out + used, size - used, " %s", a->name);
+  return out;
+}
+
 static rb_status validate_axes(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
+  char names[256];
   for (unsigned i = 0; i < d->axes_count; i++) {
     const rb_axis *a = &d->axes[i];
     CHECK_AT(rb_axis_values(a, RB_PRESET_PAPER).count, "name:", a->name, "axis '%s' has no values", a->name);
@@ -104,8 +116,8 @@ static rb_status validate_axes(const rb_descriptor *d, const char *origin) {
                  "axis size: '%s'; N or N1xN2xN3, 1 to 2^20 points an axis, at most 2^40 in all", v.values[k]);
       }
     }
-    CHECK_AT(is_read(d, a->name), "name:", a->name, "axis '%s': no method reads it; kind %s reads %s", a->name,
-             d->methods[0].kind, rb_workload_axes(d->methods[0].kind));
+    CHECK_AT(is_read(d, a->name), "name:", a->name, "axis '%s': no method reads it; kind %s reads%s", a->name,
+             d->methods[0].kind, axes_of(d->methods[0].kind, names, sizeof names));
   }
 done:
   return st;

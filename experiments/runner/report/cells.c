@@ -92,6 +92,7 @@ char *rb_verdicts_cells_text(const rb_verdicts *s) {
   }
   if (!shown) fprintf(out, "No cell is judged.");
   if (s->not_comparable) fprintf(out, " NOT COMPARABLE, of another machine: %d.", s->not_comparable);
+  if (s->other_data) fprintf(out, " Not judged, of OTHER DATA than ours: %d.", s->other_data);
   if (fclose(out) == 0) return text;
   free(text);
   return NULL;
@@ -118,8 +119,13 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     if (kind != RB_CELL_INPUT || !counted_before(j, c, column))
       s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS;
     s->not_comparable += v == RB_NOT_COMPARABLE;
+    s->other_data += v == RB_OTHER_DATA;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");
-    if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
+    if (v == RB_OTHER_DATA) {
+      char bound;
+      rb_table_set(t, at + 2, "OTHER DATA: %+.0f %%",
+                   100 * (rb_json_metric(c, column->metric) / rb_printed_number(printed, &bound) - 1));
+    } else if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
       beside_printed(c, column->metric, printed, text, sizeof text);
       rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {

@@ -19,7 +19,7 @@ typedef enum {
 /* How often each verdict was given; cases by status. */
 typedef struct {
   int reproduced[RB_CELL_KINDS], differs[RB_CELL_KINDS];
-  int not_comparable, holds, fails, not_judged, stale, invalid, skipped;
+  int not_comparable, other_data, holds, fails, not_judged, stale, invalid, skipped;
 } rb_verdicts;
 
 rb_cell_kind rb_cell_kind_of(const rb_judged *j, const json_t *c, const rb_column *column);

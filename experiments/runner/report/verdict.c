@@ -94,6 +94,7 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
                ? RB_DIFFERS
                : RB_NO_VERDICT; /* NaN is a result */
   const char *own = rb_json_text(json_object_get(j->record, "machine"), "name", "");
+  if (column->class == RB_DATA) return RB_OTHER_DATA;
   if (column->class == RB_HARDWARE) return strcmp(own, machine) == 0 ? RB_SAME_MACHINE : RB_NOT_COMPARABLE;
   char bound;
   const double value = rb_printed_number(printed, &bound);
@@ -333,7 +334,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
 }
 
 const char *rb_cell_verdict_name(rb_cell_verdict v) {
-  static const char *const names[] = {"", "REPRODUCED", "DIFFERS", "NOT COMPARABLE", "same machine"};
+  static const char *const names[] = {"", "REPRODUCED", "DIFFERS", "NOT COMPARABLE", "same machine", "OTHER DATA"};
   return names[v];
 }
 const char *rb_claim_verdict_name(rb_claim_verdict v) {

@@ -8,7 +8,14 @@
 
 #include <jansson.h>
 
-typedef enum { RB_NO_VERDICT, RB_REPRODUCED, RB_DIFFERS, RB_NOT_COMPARABLE, RB_SAME_MACHINE } rb_cell_verdict;
+typedef enum {
+  RB_NO_VERDICT,
+  RB_REPRODUCED,
+  RB_DIFFERS,
+  RB_NOT_COMPARABLE,
+  RB_SAME_MACHINE,
+  RB_OTHER_DATA
+} rb_cell_verdict;
 typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
 
 /* A record opened for judging: its descriptor and published values parsed back from it. */

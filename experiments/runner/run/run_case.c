@@ -13,14 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int all_valid(const rb_outcome *o) {
-  for (int i = 0; i < o->verification_count; i++)
-    if (!(o->verifications[i].value <= o->verifications[i].limit)) return 0;
-  return o->verification_count > 0;
-}
-
 static const char *first_failure(const rb_outcome *o, char *text, size_t size) {
-  snprintf(text, size, "nothing was verified");
+  snprintf(text, size, o->lost ? "host memory for its values" : "nothing was verified");
   for (int i = 0; i < o->verification_count; i++) {
     const rb_verification *v = &o->verifications[i];
     if (v->value <= v->limit) continue;
@@ -84,8 +78,9 @@ static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int 
   w->predict(c, rotations, &backend, &host);
   rb_outcome_metric(o, "memory", 1e-9 * (double)peak, "GB",
                     "high-water mark of the backend's memory, library work areas included");
-  rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1",
-                    "the same over 4 B times the grid points");
+  if (rb_grid_points(c->grid))
+    rb_outcome_metric(o, "memory_fields", (double)peak / 4 / (double)rb_grid_points(c->grid), "1",
+                      "the same over 4 B times the grid points");
   rb_outcome_metric(o, "memory_predicted", 1e-9 * (double)backend, "GB", "told before the run");
   if (backend)
     rb_outcome_metric(o, "memory_over_prediction", (double)peak / (double)backend, "1", "memory / memory_predicted");
@@ -109,7 +104,7 @@ static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_ba
   if (protocol->once > rb_long_run()) {
     rb_timing_of_one(protocol->once, timing);
     *last = *first;
-    first->details = NULL;
+    *first = (rb_outcome){0};
     return RB_OK;
   }
   /* a timed phase that writes nothing must not be saved by the verified run's output */
@@ -154,7 +149,7 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   RB_TRY(go_on());
   size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &first));
-  if (!all_valid(&first)) {
+  if (!rb_outcome_is_valid(&first)) {
     *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
     rb_case_json_outcome(*out, &first);
     goto done;
@@ -165,7 +160,7 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   after = rb_clocks_now();
   add_memory(c, w, peak, rotations, &last);
   add_arithmetic_roofs(b, timing.median, &last);
-  int valid = all_valid(&last);
+  int valid = rb_outcome_is_valid(&last);
   *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
   rb_case_json_outcome(*out, &last);
   if (valid) {
@@ -180,8 +175,8 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
   json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
 done:
-  json_decref(first.details);
-  json_decref(last.details);
+  rb_outcome_free(&first);
+  rb_outcome_free(&last);
   json_decref(before);
   json_decref(after);
   if (state) w->teardown(state);

@@ -28,7 +28,7 @@ typedef struct {
   const rb_variant *variant;
   const char *axis[RB_CASE_AXES], *value[RB_CASE_AXES]; /* names and values of the axes */
   int axes;
-  rb_grid grid;
+  rb_grid grid; /* of axis size (64^3 without one); no points where the kind reads no size */
   int cold;     /* buffers rotate beyond twice the last-level cache */
   char id[256]; /* "GPU-TXTSPL size=64 data=analytic" */
 } rb_case;

@@ -76,5 +76,5 @@ void rb_claire_twin(const rb_variant *of, rb_claire_config *config, rb_variant *
   config->derivative = config->scheme == RB_SPECTRAL ? "cpu/fftw" : "cpu/omp";
   config->spectral = "cpu/fftw";
   config->coordinates = RB_PHYSICAL;
-  *twin = (rb_variant){.name = "float64 on the CPU", .tag = "", .idea = "", .backend = RB_CPU, .ops = config};
+  *twin = (rb_variant){"float64 on the CPU", "", "", RB_ON_CPU(config)};
 }

@@ -8,35 +8,9 @@
 #include <string.h>
 
 static const rb_workload *const workloads[] = {
-    &rb_workload_interp,
-    &rb_workload_interp_eval,
-    &rb_workload_prefilter,
-    &rb_workload_gradient,
-    &rb_workload_divergence,
-    &rb_workload_partial,
-    &rb_workload_copy,
-    &rb_workload_copy_halo,
-    &rb_workload_registration,
-    &rb_workload_registration_pictures,
-    &rb_workload_advection,
-    &rb_workload_published,
-    &rb_workload_landmarks,
-    &rb_workload_landmarks_pictures,
-    &rb_workload_landmarks_gradient,
-    &rb_workload_gauss_sum,
-    &rb_workload_gauss_flow,
-    &rb_workload_gauss_backward,
-    &rb_workload_smooth,
-    &rb_workload_smooth_x1,
-    &rb_workload_smooth_x2,
-    &rb_workload_smooth_x3,
-    &rb_workload_compose,
-    &rb_workload_compose_loaded,
-    &rb_workload_demons,
-    &rb_workload_demons_pictures,
-    &rb_workload_external,
-    &rb_workload_cohort,
-    &rb_workload_register_files,
+#define RB_WORKLOAD(name) &rb_workload_##name,
+#include "experiments/runner/workloads/workloads.def"
+#undef RB_WORKLOAD
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 
@@ -49,65 +23,25 @@ rb_status rb_workload_find(const char *kind, const rb_workload **out) {
   return RB_FAIL(RB_ENOTFOUND, "no workload '%s'", kind);
 }
 
-/* What a descriptor may vary. An axis that nothing reads would label cases with values that they do not have. */
-static const struct {
-  const char *kinds, *axes;
-} readers[] = {
-    {"interp interp-eval prefilter", "size data points"},
-    {"gradient divergence partial-x3", "size omega"},
-    {"copy copy-halo", "size"},
-    {"advection", "size data resample"},
-    {"registration registration-pictures", "size data resample beta"},
-    {"register-files", "size data"},
-    {"landmarks landmarks-pictures landmarks-gradient", "data points sigma lambda steps evaluations"},
-    {"landmarks-cohort", "subjects sigma lambda steps evaluations"},
-    {"gauss-sum gauss-flow gauss-backward", "points"},
-    {"smooth smooth-x1 smooth-x2 smooth-x3 compose compose-loaded", "size data variance"},
-    {"demons demons-pictures", "size data images update sigma_fluid iterations stop"},
-    {"external-registration", "size data images sigma_fluid iterations"},
-};
-static int has_word(const char *words, const char *word) {
-  const size_t length = strlen(word);
-  for (const char *w = words; *w; w += strspn(w, " ")) {
-    const size_t n = strcspn(w, " ");
-    if (n == length && strncmp(w, word, n) == 0) return 1;
-    w += n;
+static const rb_workload_axis *axis_of(const char *kind, const char *name) {
+  const rb_workload *w = NULL;
+  if (rb_workload_find(kind, &w) != RB_OK) {
+    rb_clear();
+    return NULL;
   }
-  return 0;
+  for (const rb_workload_axis *a = w->axes; a->name; a++)
+    if (strcmp(a->name, name) == 0) return a;
+  return NULL;
 }
-const char *rb_workload_axes(const char *kind) {
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-    if (has_word(readers[i].kinds, kind)) return readers[i].axes;
-  return "";
-}
-int rb_workload_reads(const char *kind, const char *axis) { return has_word(rb_workload_axes(kind), axis); }
-
-#define PAIRS "phantom colin27 na??"
-/* Axes whose values are words; the others' are numbers. What is here and what a workload's own parser takes must
- * agree: that one has the last word. */
-static const struct {
-  const char *kinds, *axis, *values;
-} words[] = {
-    {"interp interp-eval prefilter", "data", "analytic phantom SET"},
-    {"interp interp-eval prefilter", "points", "perturbed perturbed-half smooth localized"},
-    {"advection registration registration-pictures register-files demons demons-pictures external-registration",
-     "data", PAIRS},
-    {"smooth smooth-x1 smooth-x2 smooth-x3 compose compose-loaded", "data", PAIRS},
-    {"landmarks landmarks-pictures landmarks-gradient", "data", "mtl lung-1 lung-2 lung-3 synthetic-*"},
-    {"advection registration registration-pictures", "resample", "antialias point"},
-    {"demons demons-pictures external-registration", "images", "bytes antialias"},
-    {"demons demons-pictures", "update", "sum bch compose"},
-};
+int rb_workload_reads(const char *kind, const char *axis) { return axis_of(kind, axis) != NULL; }
 const char *rb_workload_values(const char *kind, const char *axis) {
-  if (!rb_workload_reads(kind, axis)) return NULL;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (has_word(words[i].kinds, kind) && strcmp(words[i].axis, axis) == 0) return words[i].values;
-  return has_word("points steps evaluations subjects iterations", axis) ? RB_VALUES_COUNT : RB_VALUES_NUMBER;
+  const rb_workload_axis *a = axis_of(kind, axis);
+  return a ? a->values : NULL;
 }
 
 const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallback) {
   assert(!c->method || strcmp(c->method->kind, "published") == 0 || rb_workload_reads(c->method->kind, axis) ||
-         strcmp(axis, "size") == 0 || strcmp(axis, "points") == 0); /* else `readers` has a gap */
+         strcmp(axis, "size") == 0 || strcmp(axis, "points") == 0); /* else the kind's table has a gap */
   for (int i = 0; i < c->axes; i++)
     if (strcmp(c->axis[i], axis) == 0) return c->value[i];
   return fallback;
@@ -139,11 +73,28 @@ rb_status rb_size_parse(const char *text, rb_grid *out) {
   return RB_OK;
 }
 
+/* Room for one more of `count` elements of a list; 0: no memory. */
+static int grow(void **list, int count, int *room, size_t element) {
+  if (count < *room) return 1;
+  const int more = *room ? 2 * *room : 64;
+  void *grown = realloc(*list, (size_t)more * element);
+  if (!grown) return 0;
+  *list = grown, *room = more;
+  return 1;
+}
+
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula) {
-  if (o->metric_count < RB_CASE_VALUES)
+  if (grow((void **)&o->metrics, o->metric_count, &o->metric_room, sizeof *o->metrics))
     o->metrics[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
-  else /* one that is dropped must not go unnoticed: a NaN is no passed verification */
-    rb_outcome_verify(o, "metrics that a case has no room for", NAN, 0, name);
+  else
+    o->lost++;
+}
+
+void rb_outcome_free(rb_outcome *o) {
+  free(o->metrics);
+  free(o->verifications);
+  json_decref(o->details);
+  *o = (rb_outcome){0};
 }
 
 void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256) {
@@ -152,12 +103,17 @@ void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256) {
 }
 
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {
-  if (o->verification_count < RB_CASE_VALUES)
+  if (grow((void **)&o->verifications, o->verification_count, &o->verification_room, sizeof *o->verifications))
     o->verifications[o->verification_count++] =
         (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
-  else /* one that has no place must not count as passed */
-    o->verifications[RB_CASE_VALUES - 1] = (rb_verification){
-        .name = "more verifications than a case holds", .against = against, .value = NAN, .limit = 0};
+  else
+    o->lost++;
+}
+
+int rb_outcome_is_valid(const rb_outcome *o) {
+  for (int i = 0; i < o->verification_count; i++)
+    if (!(o->verifications[i].value <= o->verifications[i].limit)) return 0;
+  return o->verification_count > 0 && !o->lost;
 }
 
 static const char *const preset_names[] = {"quick", "standard", "paper"};

@@ -23,12 +23,12 @@ typedef struct {
   double value, limit;
 } rb_verification;
 
-enum { RB_CASE_VALUES = 64 };
 typedef struct {
-  rb_metric metrics[RB_CASE_VALUES];
-  int metric_count;
-  rb_verification verifications[RB_CASE_VALUES];
-  int verification_count;
+  rb_metric *metrics;
+  int metric_count, metric_room;
+  rb_verification *verifications;
+  int verification_count, verification_room;
+  int lost;                        /* values for which there was no memory: the case is not valid */
   double flops, bytes;             /* useful work of one run, the family's model */
   double pairs;                    /* of points, evaluated by one run; 0: the workload has none */
   double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
@@ -37,9 +37,22 @@ typedef struct {
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
+/* All verifications passed, there are some, and nothing was lost. */
+int rb_outcome_is_valid(const rb_outcome *o);
+void rb_outcome_free(rb_outcome *o);
 /* The image that was read; file NULL: none. */
 void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256);
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against);
+
+/* An axis that a kind of case reads, and the values that it takes: one of the words below, or values separated by
+ * blanks and with * and ? as in file names ("SET": any data set that the suite knows). */
+typedef struct {
+  const char *name, *values;
+} rb_workload_axis;
+#define RB_VALUES_SIZE "N or N1xN2xN3"
+#define RB_VALUES_NUMBER "a finite number"
+#define RB_VALUES_COUNT "a whole number from 1 on"
+#define RB_VALUES_PAIRS "phantom colin27 na??"
 
 typedef struct rb_workload {
   const char *kind;
@@ -55,27 +68,21 @@ typedef struct rb_workload {
   /* Check the output of `turn` and add errors, metrics and the work model. */
   rb_status (*verify)(void *state, int turn, rb_outcome *outcome);
   void (*teardown)(void *state); /* takes NULL */
+  /* What a descriptor may vary, up to a row without name. Another axis would label cases with values that they do not
+   * have; `size` makes the case's grid. */
+  const rb_workload_axis *axes;
 } rb_workload;
 
 rb_status rb_workload_find(const char *kind, const rb_workload **out);
-/* The axes that a kind of workload reads, separated by blanks; "" for rows of printed values, which read none. */
-const char *rb_workload_axes(const char *kind);
-/* Whether `axis` is among them. */
+/* Whether a kind reads `axis`. */
 int rb_workload_reads(const char *kind, const char *axis);
 
-/* The values that a kind takes of an axis it reads, separated by blanks and with * and ? as in file names ("SET": any
- * data set that the suite knows); RB_VALUES_NUMBER or RB_VALUES_COUNT; NULL where the kind does not read the axis. */
-#define RB_VALUES_NUMBER "a finite number"
-#define RB_VALUES_COUNT "a whole number from 1 on"
+/* The values that a kind takes of an axis; NULL where it does not read the axis. */
 const char *rb_workload_values(const char *kind, const char *axis);
 
-extern const rb_workload rb_workload_interp, rb_workload_interp_eval, rb_workload_prefilter, rb_workload_gradient,
-    rb_workload_divergence, rb_workload_partial, rb_workload_copy, rb_workload_copy_halo, rb_workload_registration,
-    rb_workload_registration_pictures, rb_workload_advection, rb_workload_published, rb_workload_landmarks,
-    rb_workload_landmarks_pictures, rb_workload_landmarks_gradient, rb_workload_gauss_sum, rb_workload_gauss_flow,
-    rb_workload_gauss_backward, rb_workload_smooth, rb_workload_smooth_x1, rb_workload_smooth_x2,
-    rb_workload_smooth_x3, rb_workload_compose, rb_workload_compose_loaded, rb_workload_demons,
-    rb_workload_demons_pictures, rb_workload_external, rb_workload_cohort, rb_workload_register_files;
+#define RB_WORKLOAD(name) extern const rb_workload rb_workload_##name;
+#include "experiments/runner/workloads/workloads.def"
+#undef RB_WORKLOAD
 /* The verb register as a family of programs; its workload is register-files. */
 extern const rb_family rb_register_family;
 #endif

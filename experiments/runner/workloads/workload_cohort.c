@@ -128,5 +128,8 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"subjects", RB_VALUES_COUNT},    {"sigma", RB_VALUES_NUMBER},
+                                        {"lambda", RB_VALUES_NUMBER},     {"steps", RB_VALUES_COUNT},
+                                        {"evaluations", RB_VALUES_COUNT}, {NULL, NULL}};
 const rb_workload rb_workload_cohort = {
-    "landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
+    "landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown, axes};

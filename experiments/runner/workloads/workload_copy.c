@@ -92,7 +92,8 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {NULL, NULL}};
 const rb_workload rb_workload_copy = {"copy", &rb_probe_family, predict, footprint, setup,
-                                      run,    poison,           verify,  teardown};
+                                      run,    poison,           verify,  teardown,  axes};
 const rb_workload rb_workload_copy_halo = {"copy-halo", &rb_probe_family, predict, footprint, setup_halo,
-                                           run,         poison,           verify,  teardown};
+                                           run,         poison,           verify,  teardown,  axes};

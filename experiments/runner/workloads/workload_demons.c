@@ -334,7 +334,11 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},          {"data", RB_VALUES_PAIRS},
+                                        {"images", "bytes antialias"},     {"update", "sum bch compose"},
+                                        {"sigma_fluid", RB_VALUES_NUMBER}, {"iterations", RB_VALUES_COUNT},
+                                        {"stop", RB_VALUES_NUMBER},        {NULL, NULL}};
 const rb_workload rb_workload_demons = {"demons", &rb_demons_family, predict, footprint, setup, run, poison,
-                                        verify,   teardown};
+                                        verify,   teardown,          axes};
 const rb_workload rb_workload_demons_pictures = {
-    "demons-pictures", &rb_demons_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+    "demons-pictures", &rb_demons_family, predict, footprint, setup_pictures, run, poison, verify, teardown, axes};

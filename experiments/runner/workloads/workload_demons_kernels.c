@@ -233,8 +233,10 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {
+    {"size", RB_VALUES_SIZE}, {"data", RB_VALUES_PAIRS}, {"variance", RB_VALUES_NUMBER}, {NULL, NULL}};
 #define WORKLOAD(symbol, kind, family, setup) \
-  const rb_workload symbol = {kind, &family, predict, footprint, setup, run, poison, verify, teardown}
+  const rb_workload symbol = {kind, &family, predict, footprint, setup, run, poison, verify, teardown, axes}
 WORKLOAD(rb_workload_smooth, "smooth", rb_smooth_family, setup_smooth);
 WORKLOAD(rb_workload_smooth_x1, "smooth-x1", rb_smooth_family, setup_x1);
 WORKLOAD(rb_workload_smooth_x2, "smooth-x2", rb_smooth_family, setup_x2);

@@ -218,9 +218,10 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {"omega", RB_VALUES_NUMBER}, {NULL, NULL}};
 const rb_workload rb_workload_gradient = {
-    "gradient", &rb_derivative_family, predict, footprint, setup_gradient, run, poison, verify, teardown};
+    "gradient", &rb_derivative_family, predict, footprint, setup_gradient, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_divergence = {
-    "divergence", &rb_derivative_family, predict, footprint, setup_divergence, run, poison, verify, teardown};
+    "divergence", &rb_derivative_family, predict, footprint, setup_divergence, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_partial = {
-    "partial-x3", &rb_derivative_family, predict, footprint, setup_partial, run, poison, verify, teardown};
+    "partial-x3", &rb_derivative_family, predict, footprint, setup_partial, run, poison, verify, teardown, axes};

@@ -147,5 +147,8 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},        {"data", RB_VALUES_PAIRS},
+                                        {"images", "bytes antialias"},   {"sigma_fluid", RB_VALUES_NUMBER},
+                                        {"iterations", RB_VALUES_COUNT}, {NULL, NULL}};
 const rb_workload rb_workload_external = {
-    "external-registration", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown};
+    "external-registration", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes};

@@ -143,9 +143,10 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"points", RB_VALUES_COUNT}, {NULL, NULL}};
 const rb_workload rb_workload_gauss_sum = {
-    "gauss-sum", &rb_gausssum_family, predict, footprint, setup_sum, run, poison, verify, teardown};
+    "gauss-sum", &rb_gausssum_family, predict, footprint, setup_sum, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_gauss_flow = {
-    "gauss-flow", &rb_gausssum_family, predict, footprint, setup_flow, run, poison, verify, teardown};
+    "gauss-flow", &rb_gausssum_family, predict, footprint, setup_flow, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_gauss_backward = {
-    "gauss-backward", &rb_gausssum_family, predict, footprint, setup_backward, run, poison, verify, teardown};
+    "gauss-backward", &rb_gausssum_family, predict, footprint, setup_backward, run, poison, verify, teardown, axes};

@@ -229,9 +229,13 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"data", "analytic phantom SET"},
+                                        {"points", "perturbed perturbed-half smooth localized"},
+                                        {NULL, NULL}};
 const rb_workload rb_workload_interp = {"interp", &rb_interp_family, predict, footprint, setup, run, poison,
-                                        verify,   teardown};
+                                        verify,   teardown,          axes};
 const rb_workload rb_workload_interp_eval = {
-    "interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown};
+    "interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_prefilter = {
-    "prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown};
+    "prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown, axes};

@@ -398,10 +398,25 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"data", "mtl lung-1 lung-2 lung-3 synthetic-*"},
+                                        {"points", RB_VALUES_COUNT},
+                                        {"sigma", RB_VALUES_NUMBER},
+                                        {"lambda", RB_VALUES_NUMBER},
+                                        {"steps", RB_VALUES_COUNT},
+                                        {"evaluations", RB_VALUES_COUNT},
+                                        {NULL, NULL}};
 const rb_workload rb_workload_landmarks = {
-    "landmarks", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_landmarks_pictures = {
-    "landmarks-pictures", &rb_landmarks_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+    "landmarks", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+const rb_workload rb_workload_landmarks_pictures = {"landmarks-pictures",
+                                                    &rb_landmarks_family,
+                                                    predict,
+                                                    footprint,
+                                                    setup_pictures,
+                                                    run,
+                                                    poison,
+                                                    verify,
+                                                    teardown,
+                                                    axes};
 const rb_workload rb_workload_landmarks_gradient = {
     "landmarks-gradient", &rb_landmarks_family, predict,         footprint, setup_gradient,
-    run_gradient,         poison_gradient,      verify_gradient, teardown};
+    run_gradient,         poison_gradient,      verify_gradient, teardown,  axes};

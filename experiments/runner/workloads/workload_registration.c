@@ -272,7 +272,20 @@ done:
   return st;
 }
 
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"data", RB_VALUES_PAIRS},
+                                        {"resample", "antialias point"},
+                                        {"beta", RB_VALUES_NUMBER},
+                                        {NULL, NULL}};
 const rb_workload rb_workload_registration = {
-    "registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown};
-const rb_workload rb_workload_registration_pictures = {
-    "registration-pictures", &rb_claire_family, predict, footprint, setup_pictures, run, poison, verify, teardown};
+    "registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+const rb_workload rb_workload_registration_pictures = {"registration-pictures",
+                                                       &rb_claire_family,
+                                                       predict,
+                                                       footprint,
+                                                       setup_pictures,
+                                                       run,
+                                                       poison,
+                                                       verify,
+                                                       teardown,
+                                                       axes};
