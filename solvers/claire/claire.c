@@ -151,7 +151,7 @@ done:
 void rb_claire_destroy(rb_claire *c) {
   if (!c) return;
   rb_claire_optimiser_destroy(c);
-  if (c->x) VecDestroy(&c->x);
+  rb_vec_destroy(&c->x);
   rb_transport_destroy(c->transport);
   rb_spectral_destroy(c->spectral);
   rb_field_destroy(c->field);

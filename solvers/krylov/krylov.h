@@ -19,6 +19,10 @@ void rb_krylov_close(void);
 
 /* A vector of n values on b. RB_EUNSUPPORTED from 2^31 values on: Debian's PETSc has 32-bit indices. */
 rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out);
+/* Ends it (where *v is not NULL), and gives back the memory of all vectors that were duplicated from it, directly or
+ * not, and are still there: where one of several cannot be made, PETSc loses the others. To be called when nothing
+ * uses them any more. */
+void rb_vec_destroy(Vec *v);
 /* Its values on the backend; rb_vec_data declares them changed. */
 void *rb_vec_data(Vec v);
 const void *rb_vec_read(Vec v);

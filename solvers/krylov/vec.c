@@ -8,12 +8,15 @@
 #include <math.h>
 #include <petsc/private/vecimpl.h>
 
-typedef struct {
+typedef struct store {
   const rb_backend *backend;
   rb_dtype dtype;
   rb_field_plan *field;
   void *values;
+  long kin;            /* of rb_vec_create; what is duplicated from a vector is its kin */
+  struct store *later; /* in the list of those alive */
 } store;
+static store *alive;
 
 /* What the next vector is created with: PETSc's constructor takes no argument of ours. */
 static store next;
@@ -27,11 +30,20 @@ static store next;
 static store *of(Vec v) { return v->data; }
 static int64_t length(Vec v) { return v->map->n; }
 
+static void release(store *s) {
+  rb_field_destroy(s->field);
+  rb_release(s->backend, s->values);
+  s->field = NULL, s->values = NULL;
+}
 static PetscErrorCode destroy(Vec v) {
   store *s = of(v);
   if (s) {
-    rb_field_destroy(s->field);
-    rb_release(s->backend, s->values);
+    release(s);
+    for (store **p = &alive; *p; p = &(*p)->later)
+      if (*p == s) {
+        *p = s->later;
+        break;
+      }
   }
   return PetscFree(v->data);
 }
@@ -121,8 +133,8 @@ static PetscErrorCode construct(Vec v) {
   store *s;
   rb_field_desc d = {.count = v->map->n, .dtype = next.dtype};
   PetscCall(PetscNew(&s));
-  *s = (store){.backend = next.backend, .dtype = next.dtype};
-  v->data = s;
+  *s = (store){.backend = next.backend, .dtype = next.dtype, .kin = next.kin, .later = alive};
+  v->data = s, alive = s;
   *v->ops = (struct _VecOps){
       .duplicate = duplicate,
       .duplicatevecs = duplicate_several,
@@ -160,6 +172,7 @@ static PetscErrorCode construct(Vec v) {
 
 rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out) {
   static int registered;
+  static long made;
   rb_status st = RB_OK;
   *out = NULL;
   RB_CHECK(n < (int64_t)1 << 31, RB_EUNSUPPORTED,
@@ -169,11 +182,19 @@ rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out
   registered = 1;
   RB_PETSC(VecCreate(PETSC_COMM_SELF, out));
   RB_PETSC(VecSetSizes(*out, (PetscInt)n, (PetscInt)n));
-  next = (store){.backend = b, .dtype = dtype};
+  next = (store){.backend = b, .dtype = dtype, .kin = ++made};
   RB_PETSC(VecSetType(*out, "regbench"));
 done:
   if (st != RB_OK && *out) VecDestroy(out);
   return st;
+}
+
+void rb_vec_destroy(Vec *v) {
+  if (!*v) return;
+  const long kin = of(*v)->kin;
+  VecDestroy(v);
+  for (store *s = alive; s; s = s->later)
+    if (s->kin == kin) release(s);
 }
 
 void *rb_vec_data(Vec v) {

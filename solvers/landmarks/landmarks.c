@@ -167,7 +167,10 @@ void rb_landmarks_destroy(rb_landmarks *s) {
   if (!s) return;
   if (s->tao) TaoDestroy(&s->tao);
   if (s->best) VecDestroy(&s->best);
-  if (s->momentum) VecDestroy(&s->momentum);
+  if (s->on_host)
+    VecDestroy(&s->momentum);
+  else
+    rb_vec_destroy(&s->momentum);
   rb_gausssum_destroy(s->sums);
   rb_field_destroy(s->field);
   if (s->recording) s->backend->drop(s->recording);

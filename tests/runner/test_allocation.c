@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that runs out anywhere. Every kind of case is set up, run, verified, written as JSON and torn down, once for
+ * each of its allocations, which fails: on the host (malloc, calloc, realloc, aligned_alloc of this project's code
+ * and of jansson) and on the backend (rb_alloc). Each time there must be a status with a message, or a result that is
+ * valid because the failure did not matter; nothing may be lost, nothing crash.
+ * usage: test_allocation [KIND [VARIANT]]      STRIDE=10: every tenth allocation only */
+#include "experiments/runner/record/record.h"
+#include "experiments/runner/workloads/workload.h"
+#include "kernels/base/backend.h"
+#include "solvers/claire/claire.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- allocations that fail ------------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t alignment, size_t n);
+void __real_free(void *p);
+rb_status __real_rb_alloc(const rb_backend *b, size_t bytes, void **out);
+
+enum { SLOTS = 1 << 16 };
+static void *owned[SLOTS]; /* blocks of the counted allocations that are not freed yet, by hash of their address */
+static long made, failing = -1, live;
+static int counting;
+
+static size_t slot_of(const void *p) { return ((uintptr_t)p >> 4) * 2654435761u % SLOTS; }
+static void *own(void *p) {
+#pragma omp critical(test_owned)
+  if (p && counting) {
+    size_t i = slot_of(p);
+    while (owned[i] && owned[i] != (void *)owned) i = (i + 1) % SLOTS; /* `owned` itself marks a freed place */
+    owned[i] = p, live++;
+  }
+  return p;
+}
+static void disown(void *p) {
+#pragma omp critical(test_owned)
+  if (p && live) {
+    size_t i = slot_of(p);
+    while (owned[i] && owned[i] != p) i = (i + 1) % SLOTS;
+    if (owned[i] == p) owned[i] = (void *)owned, live--;
+  }
+}
+static int fails(void) {
+  int f = 0;
+#pragma omp critical(test_made)
+  if (counting) f = made++ == failing;
+  return f;
+}
+void *__wrap_malloc(size_t n) { return fails() ? NULL : own(__real_malloc(n)); }
+void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : own(__real_calloc(n, size)); }
+void *__wrap_aligned_alloc(size_t a, size_t n) { return fails() ? NULL : own(__real_aligned_alloc(a, n)); }
+void *__wrap_realloc(void *p, size_t n) {
+  if (fails()) return NULL;
+  disown(p);
+  return own(__real_realloc(p, n));
+}
+void __wrap_free(void *p) {
+  disown(p);
+  __real_free(p);
+}
+/* On a GPU, emulated or not, only this one is counted: what lies below is not ours. */
+rb_status __wrap_rb_alloc(const rb_backend *b, size_t bytes, void **out) {
+  *out = NULL;
+  if (fails()) return RB_FAIL(RB_ENOMEM, "an allocation that a test lets fail");
+  return __real_rb_alloc(b, bytes, out);
+}
+
+/* ---- one case -------------------------------------------------------------------------------------------------- */
+
+static int failures, runs;
+static long stride = 1;
+
+/* A small value of every axis. */
+static const struct {
+  const char *axis, *value;
+} small[] = {{"size", "8"},        {"data", "phantom"},       {"points", "perturbed"},
+             {"omega", "2"},       {"resample", "antialias"}, {"beta", "1e-2"},
+             {"sigma", "2"},       {"lambda", "1000"},        {"steps", "3"},
+             {"evaluations", "3"}, {"variance", "1"},         {"images", "antialias"},
+             {"update", "sum"},    {"sigma_fluid", "1"},      {"iterations", "2"},
+             {"stop", "0.001"}};
+
+static rb_status make_case(const rb_workload *w, const rb_variant *v, rb_method *m, const char *basis,
+                           const char *scheme, rb_case *c) {
+  *m = (rb_method){.label = (char *)v->name, .kind = (char *)w->kind, .variant = (char *)v->name};
+  m->basis = (char *)basis, m->scheme = (char *)scheme;
+  *c = (rb_case){.method = m, .variant = v};
+  snprintf(c->id, sizeof c->id, "%s", v->name);
+  for (const rb_workload_axis *a = w->axes; a->name; a++)
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+      if (strcmp(small[i].axis, a->name) == 0) {
+        const int points = strcmp(a->values, RB_VALUES_COUNT) == 0 && strcmp(a->name, "points") == 0,
+                  synthetic = strstr(a->values, "synthetic") != NULL;
+        c->axis[c->axes] = a->name;
+        c->value[c->axes++] = points ? "12" : synthetic ? "synthetic-12" : small[i].value;
+      }
+  return rb_workload_reads(w->kind, "size") ? rb_size_parse("8", &c->grid) : RB_OK;
+}
+
+/* CLAIRE's configurations differ in names of kernels, and each takes 1500 allocations: two of them, one with
+ * pictures. */
+static int stands_for_others(const rb_workload *w, const rb_variant *v) {
+  if (w->family != &rb_claire_family) return 1;
+  return strcmp(v->name, "cpu-fd8-linear") == 0 ||
+         (w == &rb_workload_registration && strcmp(v->name, "cpu-fd8-linear-coefficients") == 0);
+}
+
+/* The whole way of a case; 1 in *valid when its outcome is. */
+static rb_status whole(const rb_workload *w, const rb_case *c, const rb_backend *b, int *valid) {
+  rb_status st = RB_OK;
+  void *state = NULL;
+  rb_outcome o = {0};
+  json_t *j = NULL;
+  char *text = NULL;
+  *valid = 0;
+  RB_TRY(w->setup(c, b, 1, &state));
+  RB_TRY(w->poison(state, 0));
+  RB_TRY(w->run(state, 0));
+  RB_TRY(b->sync());
+  RB_TRY(w->verify(state, 0, &o));
+  *valid = rb_outcome_is_valid(&o);
+  j = rb_case_json(c, "valid", "");
+  rb_case_json_outcome(j, &o);
+  text = json_dumps(j, 0);
+  *valid = *valid && text;
+done:
+  free(text);
+  json_decref(j);
+  rb_outcome_free(&o);
+  w->teardown(state);
+  return st;
+}
+
+static void fail(const char *what, const rb_workload *w, const rb_variant *v, long n, const char *why) {
+  printf("FAIL %s %s, allocation %ld: %s%s%s\n", w->kind, v->name, n, what, why ? ": " : "", why ? why : "");
+  failures++;
+}
+
+static void try_all(const rb_workload *w, const rb_variant *v, const char *basis, const char *scheme) {
+  rb_method m;
+  rb_case c;
+  const rb_backend *b;
+  int valid;
+  if (rb_variant_backend(v, &b) != RB_OK || make_case(w, v, &m, basis, scheme, &c) != RB_OK) {
+    rb_clear();
+    return;
+  }
+  /* twice: what is kept from case to case is there, and FFTW has its plans */
+  rb_status st = whole(w, &c, b, &valid);
+  if (st == RB_OK) st = whole(w, &c, b, &valid);
+  rb_clear();
+  if (st != RB_OK || !valid) return; /* no such combination */
+  for (long n = 0;; n += stride) {
+    const size_t backend_before = rb_memory_live(b->kind);
+    const long before = live;
+    made = 0, failing = n;
+    counting = 1;
+    st = whole(w, &c, b, &valid);
+    counting = 0;
+    failing = -1;
+    const int reached = made > n;
+    runs++;
+    if (st == RB_OK && !valid && !reached) fail("invalid without a failure", w, v, n, NULL);
+    if (st != RB_OK && !rb_message()[0]) fail("no message", w, v, n, NULL);
+    if (st != RB_OK && !reached) fail("fails by itself", w, v, n, rb_message());
+    if (live != before) fail("host memory is lost", w, v, n, rb_message());
+    if (rb_memory_live(b->kind) != backend_before) fail("backend memory is lost", w, v, n, rb_message());
+    live = before;
+    rb_clear();
+    if (!reached || failures > 200) break;
+  }
+  printf("%-24s %-30s %ld allocations\n", w->kind, v->name, made);
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  static const rb_workload *const all[] = {
+#define RB_WORKLOAD(name) &rb_workload_##name,
+#include "experiments/runner/workloads/workloads.def"
+#undef RB_WORKLOAD
+  };
+  json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+  if (getenv("STRIDE") && atol(getenv("STRIDE")) > 0) stride = atol(getenv("STRIDE"));
+  omp_set_num_threads(1); /* cases of 8^3 */
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const rb_workload *w = all[i];
+    /* other programs, sets of brains */
+    if (strcmp(w->kind, "published") == 0 || strcmp(w->kind, "external-registration") == 0 ||
+        strcmp(w->kind, "register-files") == 0 || strcmp(w->kind, "landmarks-cohort") == 0)
+      continue;
+    if (argc > 1 && strcmp(argv[1], w->kind) != 0) continue;
+    const int interp = w->family == &rb_interp_family, derivative = w->family == &rb_derivative_family;
+    for (int k = 0; k < w->family->count; k++) {
+      const rb_variant *v = &w->family->variants[k];
+      if (argc > 2 ? strcmp(argv[2], v->name) != 0 : !stands_for_others(w, v)) continue;
+      static const char *const bases[] = {"linear", "lagrange", "bspline", "bspline15"}, *const schemes[] = {
+                                                                                             "fd2", "fd8",
+                                                                                             "spectral"};
+      if (interp)
+        for (int s = 0; s < 4; s++) try_all(w, v, bases[s], NULL);
+      else if (derivative)
+        for (int s = 0; s < 3; s++) try_all(w, v, NULL, schemes[s]);
+      else
+        try_all(w, v, NULL, NULL);
+    }
+  }
+  printf("%d runs, %d failures\n", runs, failures);
+  return failures != 0 || runs == 0;
+}
