@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "texture_unit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -44,10 +45,11 @@ static int64_t plane_sum(const float texel[4], const int weight[4], int *unit) {
   return sum;
 }
 
-/* Both planes' sums are cut (towards zero) at 35 bits below the exponent of the larger one and added; the result is
- * rounded to 24 bits, halves away from zero. Texels of weight zero do not count at all, be they NaN or infinite. */
+/* The planes' sums are exact; of the plane with the smaller texels what lies more than GUARD bits below the last one
+ * of the other is cut, downwards. They are added, and the result is rounded to 24 bits, halves away from zero. Texels
+ * of weight zero do not count at all, be they NaN or infinite. */
 float blend(const float texel[8], const int weight[8]) {
-  enum { KEPT = 35, FRACTION = 8, FLOAT = 24 };
+  enum { GUARD = 2, FRACTION = 8, FLOAT = 24 };
   bool finite = true, nan = false, up = false, down = false;
   for (int i = 0; i < 8; i++) {
     if (!weight[i]) continue;
@@ -61,16 +63,14 @@ float blend(const float texel[8], const int weight[8]) {
     std::memcpy(&result, &bits, sizeof result);
     return nan || (up && down) ? result : up ? INFINITY : -INFINITY;
   }
-  int unit[2], exponent;
+  int unit[2];
   const int64_t sum[2] = {plane_sum(texel, weight, &unit[0]), plane_sum(texel + 4, weight + 4, &unit[1])};
   const double value[2] = {std::ldexp((double)sum[0], unit[0] - FRACTION),
                            std::ldexp((double)sum[1], unit[1] - FRACTION)}; /* at most 38 bits: exact */
-  const double larger = std::fmax(std::fabs(value[0]), std::fabs(value[1]));
-  if (larger == 0) return 0;
-  std::frexp(larger, &exponent);
-  const int last = exponent - 1 - KEPT;
+  if (value[0] == 0 && value[1] == 0) return 0;
+  const int last = std::max(sum[0] ? unit[0] : -1000, sum[1] ? unit[1] : -1000) - FRACTION - GUARD;
   const int64_t both =
-      (int64_t)std::trunc(std::ldexp(value[0], -last)) + (int64_t)std::trunc(std::ldexp(value[1], -last));
+      (int64_t)std::floor(std::ldexp(value[0], -last)) + (int64_t)std::floor(std::ldexp(value[1], -last));
   uint64_t magnitude = both < 0 ? (uint64_t)-both : (uint64_t)both;
   int bits = 0;
   while (magnitude >> bits) bits++;

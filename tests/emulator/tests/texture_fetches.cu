@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model
- * is held to (texture_h200.txt); executed by the emulator, it is what is held. A line a fetch: group, number,
- * coordinates, values, all as hexadecimal bits. Without arguments everything goes to standard output. */
+ * is held to (texture_h200.txt; with an argument texture_exponents_h200.txt); executed by the emulator, it is what is
+ * held. A line a fetch: group, number, coordinates, values, all as hexadecimal bits. Without arguments everything
+ * goes to standard output. */
 #include "../cuda_launch.h"
 
 #include <cstdint>
@@ -115,15 +116,15 @@ static void weights(void) {
 }
 
 /* Texels of very different size. In `zero` the largest ones get weight zero at points on an axis. */
-static void exponents(int spread, const char *group, int zero) {
-  state = 100 + (uint64_t)spread;
+static void exponents(int spread, const char *group, int zero, int seed = 0, int count = 300) {
+  state = 100 + (uint64_t)spread + 1000 * (uint64_t)seed;
   std::vector<float> t;
   for (int i = 0; i < 5 * 5 * 5; i++) {
     const int exponent =
         (int)(bits32() % (uint32_t)(2 * spread + 1)) - spread; /* drawn first, whatever the compiler */
     t.push_back(ldexpf(uniform(-1, 1), exponent));
   }
-  std::vector<point> p = random_points(300, 0.6f, 4.4f);
+  std::vector<point> p = random_points(count, 0.6f, 4.4f);
   for (point &q : p)
     if (zero) q.u = floorf(q.u) + 0.5f; /* on texels along u: those beside have no weight */
   fetches(group, t, 5, 5, 5, 1, cudaAddressModeClamp, cudaFilterModeLinear, 0, p);
@@ -233,7 +234,12 @@ static void halves(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **) {
+  if (argc > 1) { /* more of those that tell most about the sum */
+    exponents(6, "exponents-6", 0, 1, 6000), exponents(12, "exponents-12", 0, 1, 6000);
+    exponents(20, "exponents-20", 0, 1, 6000), exponents(40, "exponents-40", 0, 1, 6000);
+    return 0;
+  }
   weights();
   exponents(2, "exponents-2", 0), exponents(20, "exponents-20", 0), exponents(40, "exponents-40", 0),
       exponents(20, "exponents-20-weight-0", 1), exponents(40, "exponents-40-weight-0", 1);
