@@ -63,10 +63,14 @@ rb_status rb_home(const char **out) {
   for (char *slash; n > 0 && (slash = strrchr(home, '/')) && slash != home;) {
     *slash = '\0';
     if (is_home(home)) return RB_OK;
+    const size_t length = strlen(home); /* PREFIX/bin/regbench has its files in PREFIX/share/regbench */
+    snprintf(home + length, sizeof home - length, "/share/regbench");
+    if (is_home(home)) return RB_OK;
+    home[length] = '\0';
   }
   home[0] = '\0';
   return RB_FAIL(RB_ENOTFOUND,
-                 "no experiments/ and datasets/ above the program; set REGBENCH_HOME to the project's folder");
+                 "no experiments/ and datasets/ above the program, or in share/regbench there; set REGBENCH_HOME to the project's folder");
 }
 
 rb_status rb_data_root(char *out, int size) {

@@ -323,4 +323,17 @@ ok "record makes every experiment" test "$(wc -l <asked)" = "$(find "$experiment
 expect 2 "whole number" "$record" --seconds soon
 expect 2 "no program" "$record" --program ./absent
 
+# installed, the program finds what it reads, and the families' headers compile by themselves
+if [ -f "$(dirname "$bin")/cmake_install.cmake" ] && command -v cmake >/dev/null; then
+  cmake --install "$(dirname "$bin")" --prefix "$PWD/installed" >install.log 2>&1
+  ok "everything is installed" test -x installed/bin/regbench -a -f installed/share/regbench/experiments/brunn2020/table4.yaml -a ! -e installed/share/regbench/experiments/runner
+  (cd / && "$OLDPWD/installed/bin/regbench" list experiments) >listed.txt 2>&1
+  ok "the installed program lists the experiments" grep -q "brunn2020/table4" listed.txt
+  ok "and their data sets" sh -c 'installed/bin/regbench data list | grep -q nirep'
+  for header in installed/include/regbench/kernels/*/*.h; do
+    echo "#include \"${header#installed/include/regbench/}\"" | ${CC:-cc} -std=gnu11 -fsyntax-only -Iinstalled/include/regbench -x c - 2>>headers.log || echo "$header" >>broken.txt
+  done
+  ok "every installed header compiles by itself" test ! -e broken.txt
+fi
+
 finish
