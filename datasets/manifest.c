@@ -70,7 +70,8 @@ rb_status rb_home(const char **out) {
   }
   home[0] = '\0';
   return RB_FAIL(RB_ENOTFOUND,
-                 "no experiments/ and datasets/ above the program, or in share/regbench there; set REGBENCH_HOME to the project's folder");
+                 "no experiments/ and datasets/ above the program, or in share/regbench there; set REGBENCH_HOME to "
+                 "the project's folder");
 }
 
 rb_status rb_data_root(char *out, int size) {

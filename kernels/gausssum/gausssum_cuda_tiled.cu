@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/tiled of gausssum (ours). Two ways:
  *
- * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh. A whole flow is one
- * launch. tiles  For many points every pair is evaluated once: a block takes two tiles of points, its threads hold
- * some points of the one in registers while those of the other wander through the warp lane by lane, collecting their
- * own sums. Partial sums by tile go to memory and are added there in float64.
+ * rows   For up to some thousand points, and for sums between two sets: gausssum_rows.cuh; a whole flow in one
+ * launch: gausssum_flow.cuh. tiles  For many points every pair is evaluated once: a block takes two tiles of points,
+ * its threads hold some points of the one in registers while those of the other pass from lane to lane of the warp,
+ * with their own sums. Partial sums by tile go to memory and are added there in float64.
  *
  * Both add in a fixed order: results repeat bit by bit. */
-#include "kernels/gausssum/gausssum_rows.cuh"
+#include "kernels/gausssum/gausssum_flow.cuh"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ typedef struct {
   int tile;    /* points of a tile: 128 to 1024; 0: `rows` */
   int tiles;
   float *partial; /* [tiles][2 dim][n] */
-  float *spare;   /* [2][dim][n]: alpha and beta on their way back; or a flow's parcels and what counts its steps */
+  float *spare;   /* [2][dim][n]: alpha and beta backward; or a flow's messages and the number of its steps */
 } tiled_plan;
 
 /* Points that a thread of `tiles` holds: what its registers allow, and what leaves a warp. */
@@ -53,7 +53,7 @@ static size_t partial_bytes(const rb_gausssum_desc *d) {
   return tile ? (size_t)rb_blocks(d->n, tile) * points_bytes(d) : 0;
 }
 static size_t spare_bytes(const rb_gausssum_desc *d) {
-  return tile_for(d->n) ? points_bytes(d) : parcels_bytes(d->n);
+  return tile_for(d->n) ? points_bytes(d) : messages_bytes(d->n);
 } /* the larger of its two uses */
 static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + spare_bytes(d); }
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
@@ -202,11 +202,11 @@ static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, c
   const tiled_plan *p = (const tiled_plan *)head;
   return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp));
 }
-static journey journey_from(const tiled_plan *p, int steps, double sigma, double dt, point_arrays start) {
-  journey j = {};
+static flow_io flow_io_of(const tiled_plan *p, int steps, double sigma, double dt, point_arrays start) {
+  flow_io j = {};
   j.steps = steps - 1, j.start = start, j.stride = (int)(p->head.desc.dim * p->head.desc.n);
   j.scale = width_of(sigma).s, j.dt_first = j.dt_second = (float)dt;
-  j.parcels = (parcel *)p->spare, j.made = (unsigned *)(j.parcels + 4 * p->head.desc.n);
+  j.messages = (message *)p->spare, j.steps_before = (unsigned *)(j.messages + 4 * p->head.desc.n);
   return j;
 }
 #define FLOW_BY_DIMENSION(p, op, sigma, j)                                                                      \
@@ -217,9 +217,9 @@ static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int step
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
   if (p->at_once && (int64_t)steps * one < INT32_MAX) {
-    journey j = journey_from(p, steps, sigma, dt, point_arrays_of(q, m, NULL, NULL));
+    flow_io j = flow_io_of(p, steps, sigma, dt, point_arrays_of(q, m, NULL, NULL));
     j.scale = -j.scale, j.dt_first = -j.dt_first;
-    j.to_first = (float *)q + one, j.to_second = (float *)m + one, j.first_second = (float *)hp0;
+    j.to_first = (float *)q + one, j.to_second = (float *)m + one, j.first_sums = (float *)hp0;
     return FLOW_BY_DIMENSION(p, hamiltonian_flow, sigma, j);
   }
   for (int t = 0; t + 1 < steps; t++) {
@@ -237,13 +237,12 @@ static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int
   const int64_t one = head->desc.dim * head->desc.n;
   if (p->at_once && (int64_t)steps * one < INT32_MAX) {
     const int64_t last = (steps - 2) * one;
-    journey j = journey_from(p, steps, sigma, dt,
-                             point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
+    flow_io j = flow_io_of(p, steps, sigma, dt,
+                           point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
     j.stride = -(int)one, j.to_first = (float *)alpha0, j.to_second = (float *)beta0;
     return FLOW_BY_DIMENSION(p, backward_products, sigma, j);
   }
-  for (int t = steps - 2; t >= 0;
-       t--) { /* to and fro between the spare arrays and alpha0, beta0, which get the last */
+  for (int t = steps - 2; t >= 0; t--) { /* the two pairs of arrays take turns; alpha0, beta0 get the last */
     void *alpha_before = t % 2 ? p->spare : alpha0, *beta_before = t % 2 ? p->spare + one : beta0;
     RB_TRY(BY_DIMENSION(p, backward_products, sigma,
                         point_arrays_of((const float *)q + t * one, (const float *)m + t * one, alpha, beta),
@@ -253,7 +252,7 @@ static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int
 done:
   return st;
 }
-/* The points x stand where the op reads q; it reads nothing else of a row. */
+/* The points x take the place of q; it reads nothing else of a row. */
 static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const void *x, const void *q, const void *m,
                      void *out) {
   const tiled_plan *p = (const tiled_plan *)head;

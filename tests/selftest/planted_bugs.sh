@@ -78,6 +78,7 @@ if [ "$wanted" = " --barriers " ]; then
   every_barrier $k/gausssum/gausssum_cuda_shared_reduction.cu $k/gausssum/gausssum_cuda_shared_reduction.cu gausssum cuda/shared-reduction 30
   # not the two of gausssum_cuda_tiled.cu: its blocks have one warp below 16000 points, which needs no barrier, and larger sets take minutes
   every_barrier $k/gausssum/gausssum_rows.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
+  every_barrier $k/gausssum/gausssum_flow.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
   every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/texture-bspline 30 1 62
   every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/tiled 30 63
   every_barrier $k/interp/interp_cuda_shared_lagrange.cu $k/interp/interp_cuda_shared_lagrange.cu interp cuda/shared-lagrange 30

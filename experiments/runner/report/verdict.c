@@ -220,10 +220,10 @@ typedef struct {
   double left, right;
   const json_t *other; /* the case on the right, or NULL */
   char why[200];       /* it is not judged */
-} confrontation;
+} claim_sides;
 
 /* Against what is printed for the case itself. */
-static void against_printed(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
+static void against_printed(const rb_judged *j, const rb_claim *claim, const json_t *c, claim_sides *out) {
   const char *elsewhere, *printed = printed_metric(j, c, claim->metric, &elsewhere);
   char bound = '\0';
   out->in_scope = printed != NULL;
@@ -257,9 +257,9 @@ static void lacks(const json_t *c, const rb_claim *claim, char *why, size_t size
     snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");
 }
 
-static void confront(const rb_judged *j, const rb_claim *claim, const json_t *c, confrontation *out) {
+static void sides_of(const rb_judged *j, const rb_claim *claim, const json_t *c, claim_sides *out) {
   char *end;
-  *out = (confrontation){.left = valid_metric(c, claim->metric), .right = strtod(claim->right, &end), .in_scope = 1};
+  *out = (claim_sides){.left = valid_metric(c, claim->metric), .right = strtod(claim->right, &end), .in_scope = 1};
   if (strcmp(claim->right, "published") == 0) {
     against_printed(j, claim, c, out);
   } else {
@@ -284,8 +284,8 @@ typedef struct {
 } tally;
 
 static void add_case(const rb_judged *j, const rb_claim *claim, const json_t *c, tally *t) {
-  confrontation at;
-  confront(j, claim, c, &at);
+  claim_sides at;
+  sides_of(j, claim, c, &at);
   if (!at.in_scope) return;
   t->in_scope++;
   if (!at.judged) {
