@@ -18,7 +18,8 @@ typedef struct {
   unsigned files_count;
 } rb_manifest;
 
-/* Folder with experiments/ and datasets/: $REGBENCH_HOME, or the nearest above the program. */
+/* Folder with experiments/ and datasets/: $REGBENCH_HOME, or the nearest above the program, itself or its
+ * share/regbench. */
 rb_status rb_home(const char **out);
 /* Folder of imported data: $REGBENCH_DATA, $XDG_DATA_HOME/regbench, ~/.local/share/regbench. */
 rb_status rb_data_root(char *out, int size);

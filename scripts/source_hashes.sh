@@ -30,20 +30,21 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in interp derivative spectral field transport gausssum smooth compose force probe claire landmarks demons external register; do
+  families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
+  for family in $families claire landmarks demons external register; do
     # the contract, and what sets up, judges and times the family's cases
-    shared="kernels/base/grid.h kernels/base/rng.h kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
+    shared="kernels/base/grid.h kernels/base/rng.h kernels/base/statistics.c kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs/inputs.c experiments/runner/workloads/measure.c"
     parts=$family # the families whose code runs
     unused=""     # kernels of theirs that no configuration of this family's names
     case $family in
-      interp) shared="$shared experiments/runner/workloads/workload_interp.c experiments/runner/workloads/workload_advection.c" ;;
+      interp) shared="$shared solvers/common/field_variant.c experiments/runner/workloads/workload_interp.c experiments/runner/workloads/workload_advection.c" ;;
       derivative) shared="$shared experiments/runner/workloads/workload_derivative.c experiments/runner/workloads/workload_copy.c" parts="derivative spectral" ;;
       probe) shared="$shared experiments/runner/workloads/workload_copy.c" ;;
       transport) parts="interp derivative spectral field transport" ;;
       gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
-        shared="$shared kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c
+        shared="$shared solvers/common/field_variant.c kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c
           experiments/runner/workloads/workload_cohort.c experiments/runner/workloads/landmark_cohort.c experiments/runner/workloads/landmark_case.c datasets/points.c" ;;
       smooth | compose | force) shared="$shared experiments/runner/workloads/workload_demons_kernels.c experiments/runner/workloads/demons_images.c
           solvers/demons/* experiments/runner/inputs/pairs.c" ;;

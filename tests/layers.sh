@@ -41,7 +41,7 @@ wing check "$below"
 wing report "$below"
 wing run "report|$below"
 wing cli "run|check|report|$below"
-if git ls-files -- experiments/runner | grep -v '^experiments/runner/cli/' | xargs grep -nE 'RB_EXIT_|exit_codes.h|\bstderr\b|[^fns]printf\('; then fail "exit codes and prints belong to experiments/runner/cli"; fi
+if git ls-files -- experiments/runner | grep -v '^experiments/runner/cli/' | xargs grep -nE 'RB_EXIT_|exit_codes.h|\bstd(err|out)\b|\bputs\(|[^fns]printf\('; then fail "exit codes and prints belong to experiments/runner/cli"; fi
 
 # Undefined symbols of a library that another one defines.
 defines() { nm "$build/librb_$1.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRVW]/ { print $3 }' | sort -u; }

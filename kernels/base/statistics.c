@@ -26,6 +26,8 @@ void rb_order_statistics(const double *values, int n, double *median, double *lo
   *low = sorted[j - 1], *high = sorted[k - 1];
 }
 
+/* P(fewer values below the median than the interval's lower rank has), twice, by the binomial distribution with 1/2.
+ */
 double rb_order_coverage(int n) {
   int low = (int)floor(0.5 * n - 0.98 * sqrt(n)); /* the rank that rb_order_statistics takes */
   double below = 0, term = 1;

@@ -25,7 +25,8 @@ rb_backend_source rb_backend_get_cpu, rb_backend_get_cuda; /* the same, as varia
 /* Whether the CUDA variants of this build are executed on the CPU. */
 int rb_cuda_is_emulated(void);
 
-/* The end of a variant's row in a solver's table: what it runs on and its configuration. */
+/* The end of a variant's row in a family's or a solver's table: what it runs on, its ops table or configuration, and
+ * where the backend comes from. */
 #define RB_ON_CPU(ops) RB_CPU, ops, rb_backend_get_cpu
 #define RB_ON_CUDA(ops) RB_CUDA, ops, rb_backend_get_cuda
 

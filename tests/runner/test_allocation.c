@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that runs out anywhere. Every kind of case is set up, run, verified, written as JSON and torn down, once for
- * each of its allocations, which fails: on the host (malloc, calloc, realloc, aligned_alloc of this project's code
- * and of jansson) and on the backend (rb_alloc). Each time there must be a status with a message, or a result that is
- * valid because the failure did not matter; nothing may be lost, nothing crash.
- * usage: test_allocation [KIND [VARIANT]]      STRIDE=10: every tenth allocation only */
+/* Memory that runs out anywhere. Every kind of case that needs no other program and no set of brains is set up, run,
+ * verified, written as JSON and torn down, once for each of its allocations, which fails: on the host (malloc,
+ * calloc, realloc, aligned_alloc of this project's code and of jansson) and on the backend (rb_alloc). Each time
+ * there must be a status with a message, or a result: a valid one, or one that says itself that it is not. Nothing
+ * may be lost, nothing crash. usage: test_allocation [KIND [VARIANT]]      STRIDE=10: every tenth allocation only */
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/backend.h"
@@ -27,12 +27,12 @@ rb_status __real_rb_alloc(const rb_backend *b, size_t bytes, void **out);
 enum { SLOTS = 1 << 16 };
 static void *owned[SLOTS]; /* blocks of the counted allocations that are not freed yet, by hash of their address */
 static long made, failing = -1, live;
-static int counting;
+static int counting, on_host; /* 0 where the case runs on a GPU: what lies below rb_alloc is not ours there */
 
 static size_t slot_of(const void *p) { return ((uintptr_t)p >> 4) * 2654435761u % SLOTS; }
 static void *own(void *p) {
 #pragma omp critical(test_owned)
-  if (p && counting) {
+  if (p && counting && on_host) {
     size_t i = slot_of(p);
     while (owned[i] && owned[i] != (void *)owned) i = (i + 1) % SLOTS; /* `owned` itself marks a freed place */
     owned[i] = p, live++;
@@ -53,11 +53,12 @@ static int fails(void) {
   if (counting) f = made++ == failing;
   return f;
 }
-void *__wrap_malloc(size_t n) { return fails() ? NULL : own(__real_malloc(n)); }
-void *__wrap_calloc(size_t n, size_t size) { return fails() ? NULL : own(__real_calloc(n, size)); }
-void *__wrap_aligned_alloc(size_t a, size_t n) { return fails() ? NULL : own(__real_aligned_alloc(a, n)); }
+static int host_fails(void) { return on_host && fails(); }
+void *__wrap_malloc(size_t n) { return host_fails() ? NULL : own(__real_malloc(n)); }
+void *__wrap_calloc(size_t n, size_t size) { return host_fails() ? NULL : own(__real_calloc(n, size)); }
+void *__wrap_aligned_alloc(size_t a, size_t n) { return host_fails() ? NULL : own(__real_aligned_alloc(a, n)); }
 void *__wrap_realloc(void *p, size_t n) {
-  if (fails()) return NULL;
+  if (host_fails()) return NULL;
   disown(p);
   return own(__real_realloc(p, n));
 }
@@ -155,12 +156,14 @@ static void try_all(const rb_workload *w, const rb_variant *v, const char *basis
   /* twice: what is kept from case to case is there, and FFTW has its plans */
   rb_status st = whole(w, &c, b, &valid);
   if (st == RB_OK) st = whole(w, &c, b, &valid);
+  if (st != RB_OK && st != RB_EUNSUPPORTED) fail("does not work", w, v, -1, rb_message());
+  if (st == RB_OK && !valid) fail("is not valid", w, v, -1, NULL);
   rb_clear();
-  if (st != RB_OK || !valid) return; /* no such combination */
+  if (st != RB_OK || !valid) return;
   for (long n = 0;; n += stride) {
     const size_t backend_before = rb_memory_live(b->kind);
     const long before = live;
-    made = 0, failing = n;
+    made = 0, failing = n, on_host = b->kind == RB_CPU;
     counting = 1;
     st = whole(w, &c, b, &valid);
     counting = 0;
@@ -172,6 +175,7 @@ static void try_all(const rb_workload *w, const rb_variant *v, const char *basis
     if (st != RB_OK && !reached) fail("fails by itself", w, v, n, rb_message());
     if (live != before) fail("host memory is lost", w, v, n, rb_message());
     if (rb_memory_live(b->kind) != backend_before) fail("backend memory is lost", w, v, n, rb_message());
+    if (!before) memset(owned, 0, sizeof owned); /* marks of freed places, too */
     live = before;
     rb_clear();
     if (!reached || failures > 200) break;

@@ -158,7 +158,8 @@ static rb_status force_force(rb_force_plan *p, double ratio, const void *fixed, 
 
 static int failures(const rb_family *family, void (*check)(rb_checker *), const void *ops) {
   const rb_variant v = {"cpu/saboteur", "", "", RB_ON_CPU(ops)};
-  rb_checker c = {.variant = &v, .family = family, .largest = 10000}; /* a crime shows in small sets, too */
+  rb_checker c = {
+      .out = stdout, .variant = &v, .family = family, .largest = 10000}; /* a fault shows in small sets, too */
   check(&c);
   assert_true(c.passed + c.failed > 20);
   return c.failed;
@@ -248,7 +249,7 @@ static void force_crimes(void **s) {
 static void a_nan_never_passes(void **s) {
   (void)s;
   const rb_variant v = {"cpu/none", "", "", RB_ON_CPU(NULL)};
-  rb_checker c = {.variant = &v, .family = &rb_interp_family};
+  rb_checker c = {.out = stdout, .variant = &v, .family = &rb_interp_family};
   rb_check_value(&c, NAN, INFINITY, "nan");
   assert_int_equal(c.failed, 1);
   float a[3] = {1, NAN, 3}, b[3] = {1, 2, 3};

@@ -88,8 +88,7 @@ static void report(rb_checker *c, const char *name, int failed, const char *valu
     fprintf(c->junit_cases, "</testcase>\n");
   }
   if (failed || c->verbose)
-    fprintf(c->out ? c->out : stdout, "%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name,
-            c->variant->name, name, values);
+    fprintf(c->out, "%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
 }
 
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {

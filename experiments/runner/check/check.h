@@ -11,7 +11,7 @@
 typedef struct rb_checker {
   const rb_variant *variant; /* under test; set by the driver */
   const rb_family *family;
-  FILE *out;          /* where failed checks are told, and with `verbose` all; NULL: stdout */
+  FILE *out;          /* where failed checks are told, and with `verbose` all */
   const char *golden; /* folder of recorded GPU outputs */
   FILE *record;       /* not NULL: write golden outputs here instead of comparing */
   int of_variant;     /* golden cases are of the variant itself, to be recorded or compared, not of the oracle */

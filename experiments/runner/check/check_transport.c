@@ -116,13 +116,13 @@ static int describe(const rb_variant *v, int which, rb_dtype t, rb_grid g, int s
   return 1;
 }
 
-/* The oracle solves the same equations with the same basis and scheme; a texture's weights are the variant's own
- * error. */
 static void by_oracles(rb_transport_desc *d) {
   d->interp = &rb_interp_family.variants[0], d->derivative = &rb_derivative_family.variants[0],
   d->field = &rb_field_family.variants[0];
 }
 
+/* The oracle solves the same equations with the same basis and scheme; a texture's weights are the variant's own
+ * error. */
 static void against_oracle(rb_checker *c, const rb_transport_desc *d, const char *what, int zero) {
   rb_transport_desc exact = *d;
   int64_t n = rb_grid_points(d->grid);

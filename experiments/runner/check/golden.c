@@ -164,7 +164,7 @@ void rb_golden_compare(rb_checker *c) {
 }
 
 static void cannot(rb_checker *c, const char *what, const char *path) {
-  fprintf(c->out ? c->out : stdout, "FAIL  cannot %s %s\n", what, path);
+  fprintf(c->out, "FAIL  cannot %s %s\n", what, path);
   c->failed++;
 }
 

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/descriptor/descriptor.h"
 
-#include "datasets/input_file.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/registry/registry.h"
 
 #include <cyaml/cyaml.h>
 #include <errno.h>
-#include <sha2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <yaml.h>
 
 /* ---- schema ----------------------------------------------------------------------------------------- */

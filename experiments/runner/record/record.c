@@ -6,13 +6,10 @@
 #include "experiments/runner/machine/environment.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A run that died while writing leaves half a line; the next line must not be glued to it. */

@@ -54,8 +54,6 @@ void rb_case_json_outcome(json_t *j, const rb_outcome *o) {
     json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data.file, "sha256", o->data.sha256));
 }
 
-/* P(fewer values below the median than the interval's lower rank has), twice, by the binomial distribution with 1/2.
- */
 /* The bytes of a kernel class's model, in GB: what its rate and its time make. */
 void rb_case_json_bytes(json_t *j) {
   json_t *metrics = json_object_get(j, "metrics"), *m;

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer than six samples have no 95 % interval of their median; then this part of the ratio to either side is taken
- * for one. */
-
 rb_compare_verdict rb_compare_times(const double a[3], const double b[3], double delta, double ratio[3]) {
   ratio[0] = b[0] / a[0];
   ratio[1] = b[1] / a[2];

@@ -204,7 +204,8 @@ static const char *printed_metric(const rb_judged *j, const json_t *c, const cha
     const rb_column *column = &j->descriptor->columns[k];
     if (strcmp(column->metric, metric) != 0) continue;
     printed = rb_published_value(j, c, column->name, &machine);
-    if (printed && column->class == RB_HARDWARE && strcmp(machine, own) != 0) *elsewhere = machine;
+    if (printed && (column->class == RB_DATA || (column->class == RB_HARDWARE && strcmp(machine, own) != 0)))
+      *elsewhere = machine;
   }
   return printed;
 }

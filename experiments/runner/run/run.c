@@ -167,8 +167,9 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   rb_record_drop_undrawn(record);
-  RB_TRY(rb_record_write(&s->place, record, &written));
+  st = rb_record_write(&s->place, record, &written);
   if (s->place.set_aside[0]) say(s, "%s held more; it is %s now", s->place.path, s->place.set_aside);
+  RB_TRY(st);
   say(s, "%d valid, %d invalid, %d skipped, %d failed%s %s", s->counts.valid, s->counts.invalid, s->counts.skipped,
       s->counts.failed, written ? " ->" : "; kept is", s->place.path);
 done:

@@ -73,21 +73,23 @@ rb_status rb_size_parse(const char *text, rb_grid *out) {
   return RB_OK;
 }
 
-/* Room for one more of `count` elements of a list; 0: no memory. */
-static int grow(void **list, int count, int *room, size_t element) {
-  if (count < *room) return 1;
+/* The list with room for one more than `count` elements; NULL: no memory, the list is as before. */
+static void *grown(void *list, int count, int *room, size_t element) {
+  if (count < *room) return list;
   const int more = *room ? 2 * *room : 64;
-  void *grown = realloc(*list, (size_t)more * element);
-  if (!grown) return 0;
-  *list = grown, *room = more;
-  return 1;
+  void *larger = realloc(list, (size_t)more * element);
+  if (larger) *room = more;
+  return larger;
 }
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula) {
-  if (grow((void **)&o->metrics, o->metric_count, &o->metric_room, sizeof *o->metrics))
-    o->metrics[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
-  else
+  rb_metric *list = grown(o->metrics, o->metric_count, &o->metric_room, sizeof *list);
+  if (!list) {
     o->lost++;
+    return;
+  }
+  o->metrics = list;
+  list[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
 }
 
 void rb_outcome_free(rb_outcome *o) {
@@ -103,11 +105,13 @@ void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256) {
 }
 
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {
-  if (grow((void **)&o->verifications, o->verification_count, &o->verification_room, sizeof *o->verifications))
-    o->verifications[o->verification_count++] =
-        (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
-  else
+  rb_verification *list = grown(o->verifications, o->verification_count, &o->verification_room, sizeof *list);
+  if (!list) {
     o->lost++;
+    return;
+  }
+  o->verifications = list;
+  list[o->verification_count++] = (rb_verification){.name = name, .against = against, .value = value, .limit = limit};
 }
 
 int rb_outcome_is_valid(const rb_outcome *o) {

@@ -44,7 +44,7 @@ cudaError_t occupancy(int *blocks, const void *kernel, int threads, size_t share
 
 using namespace emulated;
 
-/* As CUDA: CUDA_VISIBLE_DEVICES without a number, or with -1, leaves no device. */
+/* CUDA_VISIBLE_DEVICES that begins with no number leaves no device. */
 static bool visible() {
   const char *text = std::getenv("CUDA_VISIBLE_DEVICES");
   return !text || (text[0] >= '0' && text[0] <= '9');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model
- * is held to (texture_h200.txt; with an argument texture_exponents_h200.txt); executed by the emulator, it is what is
- * held. A line a fetch: group, number, coordinates, values, all as hexadecimal bits. Without arguments everything
- * goes to standard output. */
+ * is held to (texture_h200.txt; with an argument, columns 1, 2 and 6: texture_exponents_h200.txt); executed by the
+ * emulator, it is what is held. A line a fetch: group, number, coordinates, values, all as hexadecimal bits. Without
+ * arguments everything goes to standard output. */
 #include "../cuda_launch.h"
 
 #include <cstdint>
