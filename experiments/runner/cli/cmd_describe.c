@@ -52,9 +52,8 @@ static int describe(const char *path, rb_preset preset) {
   }
   printf("\ncolumns\n");
   for (unsigned i = 0; i < d->columns_count; i++) {
-    static const char *const classes[] = {"numeric", "hardware", "info"};
-    printf("  %-18s %-18s %-8s %s\n", d->columns[i].title, d->columns[i].metric, classes[d->columns[i].class],
-           d->columns[i].reason ? d->columns[i].reason : "");
+    printf("  %-18s %-18s %-8s %s\n", d->columns[i].title, d->columns[i].metric,
+           rb_column_class_name(d->columns[i].class), d->columns[i].reason ? d->columns[i].reason : "");
   }
   if (d->claims_count) printf("\nclaims\n");
   for (unsigned i = 0; i < d->claims_count; i++) printf("  %-22s %s\n", d->claims[i].id, d->claims[i].text);

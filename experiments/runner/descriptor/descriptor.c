@@ -41,6 +41,7 @@ static const cyaml_schema_value_t axis_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_D
 
 static const cyaml_strval_t class_names[] = {
     {"numeric", RB_NUMERIC}, {"hardware", RB_HARDWARE}, {"data", RB_DATA}, {"info", RB_INFO}};
+const char *rb_column_class_name(rb_column_class c) { return class_names[c].str; }
 static const cyaml_strval_t origin_names[] = {
     {"paper", RB_ORIGIN_PAPER}, {"input", RB_ORIGIN_INPUT}, {"program", RB_ORIGIN_PROGRAM}};
 static const cyaml_schema_field_t column_fields[] = {

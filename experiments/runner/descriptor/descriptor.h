@@ -23,6 +23,7 @@ typedef struct {
 } rb_axis;
 
 typedef enum { RB_NUMERIC, RB_HARDWARE, RB_DATA, RB_INFO } rb_column_class;
+const char *rb_column_class_name(rb_column_class c);
 /* Whose a column's published values are: the paper prints them as results of its methods; they describe the input
  * before any method acts on it; or they were measured with another program and no paper prints them. Counts keep the
  * three apart. */
