@@ -25,22 +25,22 @@ if git ls-files -- 'solvers/*.[ch]' | xargs grep -nE '#include "(kernels/cuda|cp
 if git ls-files -- 'datasets/*.[ch]' | xargs grep -nE '#include "(solvers|experiments|cpu_ref|kernels/(cuda|[a-z]+)/)' | grep -v 'kernels/base/'; then fail "datasets includes more than base"; fi
 if git ls-files -- kernels cpu_ref solvers datasets | xargs grep -nE '#include "experiments/'; then fail "something below the runner includes it"; fi
 
-# The runner's wings: cli > run > check, report > record > descriptor > workloads > inputs, machine > base. A wing includes itself and what is after it.
-wing() { # NAME MAY_INCLUDE
+# The runner's parts: cli > run > check, report > record > descriptor > workloads > inputs, machine > base. A part includes itself and what is after it.
+part() { # NAME MAY_INCLUDE
   includes "^[^:]*:[0-9]*:#include (<|\"(kernels|solvers|datasets|cpu_ref)/|\"experiments/runner/($1${2:+|$2})/)" "experiments/runner/$1/*.[ch]"
 }
-wing base ''
-wing inputs base
-wing machine base
+part base ''
+part inputs base
+part machine base
 below="inputs|machine|base"
 for name in workloads descriptor record; do
-  wing $name "$below"
+  part $name "$below"
   below="$name|$below"
 done
-wing check "$below"
-wing report "$below"
-wing run "report|$below"
-wing cli "run|check|report|$below"
+part check "$below"
+part report "$below"
+part run "report|$below"
+part cli "run|check|report|$below"
 if git ls-files -- experiments/runner | grep -v '^experiments/runner/cli/' | xargs grep -nE 'RB_EXIT_|exit_codes.h|\bstd(err|out)\b|\bputs\(|[^fns]printf\('; then fail "exit codes and prints belong to experiments/runner/cli"; fi
 
 # Undefined symbols of a library that another one defines.

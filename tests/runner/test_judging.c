@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics, verdicts, comparisons, CSV: against values worked out by hand. */
+/* Verdicts, comparisons, CSV: against values worked out by hand. */
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/report/compare.h"
-#include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/table.h"
 #include "experiments/runner/report/verdict.h"
-#include "experiments/runner/workloads/workload.h"
-#include "kernels/base/statistics.h"
 
 #include <math.h>
 #include <string.h>
-
-static void medians_and_intervals(void **s) {
-  (void)s;
-  double m, lo, hi, nine[9] = {9, 1, 8, 2, 7, 3, 6, 4, 5}, one[1] = {3};
-  rb_order_statistics(nine, 9, &m, &lo, &hi);
-  assert_true(m == 5 && lo == 1 && hi == 9 && nine[0] == 9); /* ranks 4.5 -+ 2.94: 1 and 9; input untouched */
-  assert_true(rb_order_coverage(9) > 0.95 && rb_order_coverage(100) > 0.93);
-  assert_true(fabs(rb_order_coverage(3) - 0.75) < 1e-12 && rb_order_coverage(1) == 0);
-  rb_order_statistics(one, 1, &m, &lo, &hi);
-  assert_true(m == 3 && lo == 3 && hi == 3);
-  double hundred[100];
-  for (int i = 0; i < 100; i++) hundred[i] = 100 - i;
-  rb_order_statistics(hundred, 100, &m, &lo, &hi);
-  assert_true(m == 50.5 && lo == 40 && hi == 61);
-}
 
 static void printed_units(void **s) {
   (void)s;
@@ -38,23 +20,6 @@ static void printed_units(void **s) {
   assert_true(rb_printed_number("2200", &bound) == 2200 && !bound);
   assert_true(rb_printed_number(">2200", &bound) == 2200 && bound == '>');
   assert_true(rb_printed_number("<1e-3", &bound) == 1e-3 && bound == '<');
-}
-
-/* A case holds as many values as it reports; one that is lost makes it invalid. */
-static void metrics_are_not_dropped(void **s) {
-  (void)s;
-  rb_outcome o = {0};
-  for (int i = 0; i < 300; i++) rb_outcome_metric(&o, "m", i, "1", ""), rb_outcome_verify(&o, "v", 0, 1, "");
-  assert_int_equal(o.metric_count, 300);
-  assert_int_equal(o.verification_count, 300);
-  assert_true(o.metrics[299].value == 299 && rb_outcome_is_valid(&o));
-  rb_outcome_verify(&o, "nan", NAN, 1, "");
-  assert_false(rb_outcome_is_valid(&o));
-  rb_outcome_free(&o);
-  rb_outcome_verify(&o, "v", 0, 1, "");
-  o.lost = 1;
-  assert_false(rb_outcome_is_valid(&o));
-  rb_outcome_free(&o);
 }
 
 static void comparisons(void **s) {
@@ -291,25 +256,6 @@ static void pictures_that_are_drawn_stay(void **s) {
   json_decref(r);
 }
 
-/* What a case tells of time is written for a valid one alone. */
-static void an_invalid_case_has_no_time(void **s) {
-  (void)s;
-  for (int valid = 0; valid < 2; valid++) {
-    json_t *c = json_pack("{s:s}", "status", valid ? "valid" : "invalid");
-    rb_outcome o = {.details = json_pack("{s:f}", "seconds", 1.0)};
-    rb_outcome_metric(&o, "error_rms", 0.1, "1", "");
-    rb_outcome_metric(&o, "time_step", 2, "s", "");
-    rb_outcome_metric(&o, "pair_rate", 3, "1/s", "");
-    rb_outcome_metric(&o, "rate_field", 4, "B/s", "");
-    rb_case_json_outcome(c, &o);
-    assert_true(rb_json_metric(c, "error_rms") == 0.1);
-    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 4 : 1);
-    assert_int_equal(json_object_get(c, "details") != NULL, valid);
-    rb_outcome_free(&o);
-    json_decref(c);
-  }
-}
-
 static void published_values_are_a_machine(void **s) {
   (void)s;
   json_t *r = a_record(), *all = rb_published_records(r, "test"), *p = json_array_get(all, 0);
@@ -385,10 +331,8 @@ static void human_units(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(medians_and_intervals),
       cmocka_unit_test(printed_units),
       cmocka_unit_test(comparisons),
-      cmocka_unit_test(metrics_are_not_dropped),
       cmocka_unit_test(cells),
       cmocka_unit_test(bounds),
       cmocka_unit_test(claims),
@@ -397,7 +341,6 @@ int main(void) {
       cmocka_unit_test(published_values_are_a_machine),
       cmocka_unit_test(pictures_that_are_drawn_stay),
       cmocka_unit_test(what_was_not_run_is_printed),
-      cmocka_unit_test(an_invalid_case_has_no_time),
       cmocka_unit_test(incomparable_fields_are_named),
       cmocka_unit_test(csv_rows_must_fit),
       cmocka_unit_test(human_units),

@@ -230,7 +230,7 @@ static rb_status set_aside(rb_record_place *p, const json_t *record) {
   snprintf(before, sizeof before, "%s.before", p->path);
   for (int k = 2; access(before, F_OK) == 0; k++) snprintf(before, sizeof before, "%s.before.%d", p->path, k);
   RB_CHECK(rename(p->path, before) == 0, RB_EIO, "cannot set %s aside: %s", p->path, strerror(errno));
-  memcpy(p->set_aside, before, sizeof before);
+  snprintf(p->set_aside, sizeof p->set_aside, "%s", before);
 done:
   return st;
 }
