@@ -57,11 +57,12 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
           experiments/runner/workloads/registration.c experiments/runner/inputs/pairs.c" ;;
       register) parts="interp derivative spectral field transport"
         shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/registration.c
-          experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c experiments/runner/cli/cmd_register_claire.c experiments/runner/workloads/registration_memory.c experiments/runner/cli/register_images.c" ;;
+          experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c solvers/solver.h solvers/solver.c experiments/runner/cli/cmd_register.c experiments/runner/cli/register_inputs.c experiments/runner/cli/register_results.c" ;;
     esac
+    [ $family = register ] || unused="solvers/claire/claire_solver.c solvers/demons/demons_solver.c solvers/landmarks/landmarks_solver.c" # the verb's
     case $family in
       transport | claire | register)
-        grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="kernels/interp/interp_cuda_march.cu"
+        grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="$unused kernels/interp/interp_cuda_march.cu"
         grep -q '\.derivative *= *"cuda/direct"' solvers/claire/*.c || {
           d=kernels/derivative/derivative
           unused="$unused ${d}_cuda_direct.cu ${d}_direct.cuh ${d}_staged.cuh"

@@ -19,6 +19,7 @@
 #include "kernels/spectral/spectral.h"
 #include "kernels/registry/registry.h"
 #include "kernels/transport/transport.h"
+#include "solvers/solver.h"
 
 /* ---- which kernels: a row of brunn2020's Table 6, or ours ------------------------------------------------ */
 
@@ -81,16 +82,8 @@ typedef struct {
 
 enum { RB_CLAIRE_ITERATIONS = 512, RB_CLAIRE_LEVELS = 16 };
 
-typedef enum {
-  RB_CLAIRE_CONVERGED,
-  RB_CLAIRE_STALLED,
-  RB_CLAIRE_ITERATION_LIMIT,
-  RB_CLAIRE_LINE_SEARCH,
-  RB_CLAIRE_INTERRUPTED
-} rb_claire_end;
-
 typedef struct {
-  rb_claire_end end;
+  rb_solver_end end;                                  /* stalled: the step fell below 2^-10 */
   int newton, matvecs, objectives, gradients, levels; /* sums over levels; the paper prints newton + levels - 1 */
   double mismatch, gradient, objective;               /* relative, of the final iterate */
   double seconds;                                     /* the levels' solves, set-up excluded */

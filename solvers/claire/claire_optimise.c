@@ -199,12 +199,12 @@ static rb_status solve_level(rb_claire *c, double beta, double tolerance) {
   RB_PETSC(TaoGetIterationNumber(c->tao, &steps));
   c->result->newton += (int)steps;
   c->result->levels++;
-  c->result->end = reason == TAO_DIVERGED_USER         ? RB_CLAIRE_INTERRUPTED
-                   : reason == TAO_DIVERGED_MAXITS     ? RB_CLAIRE_ITERATION_LIMIT
-                   : reason == TAO_DIVERGED_LS_FAILURE ? RB_CLAIRE_LINE_SEARCH
-                   : reason == TAO_CONVERGED_STEPTOL   ? RB_CLAIRE_STALLED
-                   : reason > 0                        ? RB_CLAIRE_CONVERGED
-                                                       : RB_CLAIRE_STALLED;
+  c->result->end = reason == TAO_DIVERGED_USER         ? RB_END_INTERRUPTED
+                   : reason == TAO_DIVERGED_MAXITS     ? RB_END_ITERATIONS
+                   : reason == TAO_DIVERGED_LS_FAILURE ? RB_END_LINE_SEARCH
+                   : reason == TAO_CONVERGED_STEPTOL   ? RB_END_STALLED
+                   : reason > 0                        ? RB_END_CONVERGED
+                                                       : RB_END_STALLED;
   RB_CHECK(reason != TAO_DIVERGED_NAN, RB_EINVALID, "objective or gradient became NaN at beta = %g", beta);
 done:
   return st;
@@ -225,7 +225,7 @@ rb_status rb_claire_optimise(rb_claire *c) {
   /* exact powers of ten: 1e-4 as a target must not meet a level of 1.0000000000000002e-4 before it */
   for (int e = 0; o->continuation && pow(10, -e) > o->beta * (1 + 1e-6) && e < RB_CLAIRE_LEVELS - 1; e++) {
     RB_TRY(solve_level(c, pow(10, -e), o->presolve));
-    if (c->result->end == RB_CLAIRE_INTERRUPTED) goto done;
+    if (c->result->end == RB_END_INTERRUPTED) goto done;
     c->level_index++;
   }
   RB_TRY(solve_level(c, o->beta, o->tolerance));
@@ -243,7 +243,7 @@ rb_status rb_claire_solve(rb_claire *c, rb_claire_hook hook, void *context, rb_c
   RB_TRY(rb_profile_stop(c->backend, &out->profile));
   /* a line search that failed left another velocity in the plans */
   c->result = NULL;
-  if (out->end == RB_CLAIRE_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
+  if (out->end == RB_END_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
 done:
   rb_profile_abandon();
   c->result = NULL;

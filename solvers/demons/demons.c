@@ -54,10 +54,6 @@ rb_status rb_demons_update_parse(const char *name, rb_demons_update *out) {
     }
   return RB_FAIL(RB_EINVAL, "unknown update '%s': sum, bch, compose", name);
 }
-const char *rb_demons_end_name(rb_demons_end e) {
-  static const char *const names[] = {"iterations used up", "converged", "interrupted"};
-  return names[e];
-}
 
 static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
 
@@ -214,7 +210,7 @@ done:
 
 rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_demons_result *out) {
   rb_status st = RB_OK;
-  *out = (rb_demons_result){.end = RB_DEMONS_ITERATIONS, .setup_seconds = s->setup_seconds};
+  *out = (rb_demons_result){.end = RB_END_ITERATIONS, .setup_seconds = s->setup_seconds};
   RB_TRY(s->backend->sync());
   const double started = rb_now();
   if (s->started)
@@ -228,7 +224,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   int unread = 0;
   for (int it = 0; it < s->options.iterations; it++) {
     if (s->options.interrupted && *s->options.interrupted) {
-      out->end = RB_DEMONS_INTERRUPTED;
+      out->end = RB_END_INTERRUPTED;
       break;
     }
     RB_TRY(iterate(s));
@@ -243,7 +239,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       hook(context, it + 1, out->after, out->longest);
     }
     if (s->options.stop > 0 && it >= 5 && out->energy[it - 5] - out->energy[it] <= s->options.stop * out->energy[0]) {
-      out->end = RB_DEMONS_CONVERGED;
+      out->end = RB_END_CONVERGED;
       break;
     }
   }

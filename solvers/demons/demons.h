@@ -15,6 +15,7 @@
 
 #include "kernels/base/grid.h"
 #include "kernels/registry/registry.h"
+#include "solvers/solver.h"
 
 /* Which kernels in which precision: ops of a variant of rb_demons_family. */
 typedef struct {
@@ -38,8 +39,6 @@ typedef struct {
 } rb_demons_options;
 rb_demons_options rb_demons_defaults(void);
 
-typedef enum { RB_DEMONS_ITERATIONS, RB_DEMONS_CONVERGED, RB_DEMONS_INTERRUPTED } rb_demons_end;
-
 enum { RB_DEMONS_ROWS = 4096 };
 /* What Figure 9d tells apart. */
 typedef enum {
@@ -54,7 +53,7 @@ typedef enum {
 } rb_demons_part;
 
 typedef struct {
-  rb_demons_end end;
+  rb_solver_end end;
   int iterations;
   double before, after;          /* sum of squared differences over the padded grid / voxels of the images' own */
   double energy[RB_DEMONS_ROWS]; /* after each iteration */
@@ -97,6 +96,5 @@ rb_status rb_demons_determinant(rb_demons *s, float *out);
  * [3][n], host. */
 rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float *out);
 void rb_demons_destroy(rb_demons *s); /* takes NULL */
-const char *rb_demons_end_name(rb_demons_end e);
 
 #endif

@@ -35,10 +35,6 @@ const rb_family rb_landmarks_family = {
 rb_landmarks_options rb_landmarks_defaults(void) {
   return (rb_landmarks_options){.sigma = 1.5, .lambda = 250000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
 }
-const char *rb_landmarks_end_name(rb_landmarks_end e) {
-  static const char *const names[] = {"evaluations used up", "converged", "line search failed", "interrupted"};
-  return names[e];
-}
 
 /* ---- PETSc ---------------------------------------------------------------------------------------------- */
 
@@ -222,11 +218,10 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
   RB_PETSC(TaoGetConvergedReason(s->tao, &reason));
   RB_PETSC(TaoGetIterationNumber(s->tao, &iterations));
   out->iterations = (int)iterations;
-  out->end = reason == TAO_DIVERGED_USER ? RB_LANDMARKS_INTERRUPTED
-             : reason == TAO_DIVERGED_LS_FAILURE && out->evaluations < s->options.evaluations
-                 ? RB_LANDMARKS_LINE_SEARCH
-             : reason > 0 ? RB_LANDMARKS_CONVERGED
-                          : RB_LANDMARKS_EVALUATIONS;
+  out->end = reason == TAO_DIVERGED_USER                                                      ? RB_END_INTERRUPTED
+             : reason == TAO_DIVERGED_LS_FAILURE && out->evaluations < s->options.evaluations ? RB_END_LINE_SEARCH
+             : reason > 0                                                                     ? RB_END_CONVERGED
+                                                                                              : RB_END_ITERATIONS;
   RB_CHECK(isfinite(s->best_objective), RB_EINVALID, "the objective was never finite");
   RB_TRY(rb_landmarks_objective(s, s->best, &out->objective, &out->kinetic,
                                 NULL)); /* the plans hold the best flow again */

@@ -14,6 +14,7 @@
 
 #include "kernels/gausssum/gausssum.h"
 #include "kernels/registry/registry.h"
+#include "solvers/solver.h"
 
 /* Which sums in which precision: ops of a variant of rb_landmarks_family. */
 typedef struct {
@@ -32,13 +33,6 @@ typedef struct {
 } rb_landmarks_options;
 rb_landmarks_options rb_landmarks_defaults(void);
 
-typedef enum {
-  RB_LANDMARKS_EVALUATIONS,
-  RB_LANDMARKS_CONVERGED,
-  RB_LANDMARKS_LINE_SEARCH,
-  RB_LANDMARKS_INTERRUPTED
-} rb_landmarks_end;
-
 typedef struct {
   int evaluation;
   double objective, kinetic, seconds;
@@ -46,7 +40,7 @@ typedef struct {
 enum { RB_LANDMARKS_ROWS = 4096 };
 
 typedef struct {
-  rb_landmarks_end end;
+  rb_solver_end end; /* iterations used up: the evaluations are */
   int evaluations, iterations;
   double objective, kinetic;              /* of the best momentum found, where the end positions below are */
   double average_before, greatest_before; /* distances to the target, in the points' unit */
@@ -78,6 +72,5 @@ rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x);
 /* H at every time point [steps]: constant along the exact flow. */
 rb_status rb_landmarks_energies(rb_landmarks *s, double *h);
 void rb_landmarks_destroy(rb_landmarks *s); /* takes NULL */
-const char *rb_landmarks_end_name(rb_landmarks_end e);
 
 #endif

@@ -139,7 +139,7 @@ static void follows_the_record(const char *variant, const char *label, int level
   if (!levels) {
     rb_claire_determinant det;
     rb_overlaps overlaps;
-    assert_int_equal(r.end, RB_CLAIRE_CONVERGED);
+    assert_int_equal(r.end, RB_END_CONVERGED);
     assert_int_equal(r.rows, json_array_size(iterations(record, label, "64")));
     ok(rb_claire_jacobian(c, NULL, &det));
     near(det.least, recorded_metric(recorded, "det_min"), 1e-3, "least det F");

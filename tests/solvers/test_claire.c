@@ -58,7 +58,7 @@ static void recovers_a_known_deformation(void **state) {
   ok(rb_claire_solve(c, NULL, NULL, &r));
   ok(rb_claire_jacobian(c, NULL, &det));
   ok(rb_claire_overlaps(c, &pair, NULL, &overlaps));
-  assert_int_equal(r.end, RB_CLAIRE_CONVERGED);
+  assert_int_equal(r.end, RB_END_CONVERGED);
   assert_int_equal(r.levels, 5);
   assert_true(r.mismatch < 0.02 && r.gradient < 0.05);
   assert_true(det.least > 0.5 && det.greatest < 6);
@@ -284,7 +284,7 @@ static void equal_images_end_at_once(void **state) {
   ok(rb_claire_create(v, &o, g, f, f, &c));
   ok(rb_claire_solve(c, NULL, NULL, &r));
   assert_int_equal(r.newton, 0);
-  assert_int_equal(r.end, RB_CLAIRE_CONVERGED);
+  assert_int_equal(r.end, RB_END_CONVERGED);
   rb_claire_destroy(c);
   free(f);
 }

@@ -128,7 +128,7 @@ static void stops(void **state) {
   o.stop = 0.05, o.iterations = 200;
   rb_demons *s = problem("cpu", o);
   ok(rb_demons_solve(s, NULL, NULL, &r));
-  assert_int_equal(r.end, RB_DEMONS_CONVERGED);
+  assert_int_equal(r.end, RB_END_CONVERGED);
   const int last = r.iterations - 1;
   assert_true(r.energy[last - 5] - r.energy[last] < 0.05 * r.energy[0] &&
               r.energy[last - 6] - r.energy[last - 1] >= 0.05 * r.energy[0]);
@@ -137,7 +137,7 @@ static void stops(void **state) {
   o.interrupted = &stop_now;
   s = problem("cpu", o);
   ok(rb_demons_solve(s, NULL, NULL, &r));
-  assert_int_equal(r.end, RB_DEMONS_INTERRUPTED);
+  assert_int_equal(r.end, RB_END_INTERRUPTED);
   rb_demons_destroy(s);
 }
 

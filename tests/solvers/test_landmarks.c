@@ -3,7 +3,7 @@
 #include "tests/ok.h"
 
 #include "datasets/points.h"
-#include "experiments/runner/workloads/landmark_grid.h"
+#include "experiments/runner/cli/register_grid.h"
 #include "kernels/base/rng.h"
 #include "solvers/krylov/krylov.h"
 #include "solvers/landmarks/host_vec.h"
@@ -247,20 +247,32 @@ static void host_vectors(void **state) {
   assert_true(seen[0][10] == 0 && seen[0][11] == 0);
 }
 
-/* The dense field on a grid is what apply and the momenta's kernel sum say, in mm and in the points' axes. */
+/* The dense field on a grid is what the carried points and the momenta's kernel sum say, in mm and in the points'
+ * axes. */
 static void field_on_a_grid(void **state) {
   (void)state;
   const double spacing = 1.1;
   char folder[] = "/tmp/regbench-grid-XXXXXX", path[64];
+  const rb_solver *solver = &rb_solver_landmarks;
+  const rb_variant *v;
+  rb_landmarks_options o = small(RB_F64);
   rb_points set[2];
-  double q[M], target[M], p[M], x[DIM], velocity[DIM] = {0}, value;
+  rb_subject subject[2];
+  rb_solution solution = {0};
+  double q[M], target[M], p[M], x[DIM], velocity[DIM] = {0};
+  void *s;
   sets(q, target);
-  for (int k = 0; k < 2; k++) set[k] = (rb_points){.n = N, .dim = DIM, .x = k ? target : q};
-  rb_landmarks *s = problem("cpu/omp", small(RB_F64));
-  for (int i = 0; i < M; i++) p[i] = 0.3 * rb_rng_symmetric(2, (uint64_t)i);
-  ok(rb_landmarks_evaluate(s, p, &value, NULL));
+  for (int k = 0; k < 2; k++) {
+    set[k] = (rb_points){.n = N, .dim = DIM, .x = k ? target : q};
+    subject[k] = (rb_subject){.points = set[k].x};
+  }
+  const rb_problem problem = {{.points = N, .dim = DIM, .templates = 1}, &subject[1], &subject[0]};
+  ok(rb_variant_find(solver->family, "cpu-f64", &v));
+  ok(solver->create(v, &o, &problem, NULL, &s));
+  ok(solver->solve(s, &solution));
+  ok(rb_solver_output(solver, "momentum")->get(s, 0, p));
   assert_non_null(mkdtemp(folder));
-  ok(rb_landmark_grid_write(folder, s, set, 1.5, spacing));
+  ok(rb_register_grid_write(folder, solver, s, set, 3, spacing));
   for (int which = 0; which < 2; which++) {
     snprintf(path, sizeof path, "%s/%s.nii.gz", folder, which ? "displacement" : "velocity");
     nifti_image *h = nifti_image_read(path, 1);
@@ -270,7 +282,7 @@ static void field_on_a_grid(void **state) {
     for (int c = 0; c < DIM; c++) x[c] = (double)h->sto_xyz.m[c][3] + (double)h->sto_xyz.m[c][c] * at[c];
     double want[DIM], from[DIM];
     memcpy(from, x, sizeof x);
-    if (which) ok(rb_landmarks_apply(s, 1, x));
+    if (which) ok(solver->carry(s, 1, x));
     for (int j = 0; j < N && !which; j++) {
       double r2 = 0;
       for (int c = 0; c < DIM; c++) r2 += (x[c] - q[c * N + j]) * (x[c] - q[c * N + j]);
@@ -284,7 +296,8 @@ static void field_on_a_grid(void **state) {
     remove(path);
   }
   rmdir(folder);
-  rb_landmarks_destroy(s);
+  rb_solution_free(&solution);
+  solver->destroy(s);
 }
 
 static void bad_options(void **state) {

@@ -4,10 +4,9 @@
 #include "experiments/runner/descriptor/cases.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
-#include "solvers/claire/claire.h"
-#include "solvers/demons/demons.h"
+#include "experiments/runner/workloads/workload.h"
 #include "solvers/external/external.h"
-#include "solvers/landmarks/landmarks.h"
+#include "solvers/solver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,38 +59,41 @@ static void list_families(int variants) {
   }
 }
 
-/* Registration systems, and what each row of them is put together from. */
-static void list_solvers(void) {
-  const rb_family *f = &rb_claire_family;
-  printf("solvers\n  %-11s %s\n", f->name, f->what);
+/* Programs that are timed as a whole: no solver of the contract, but listed beside them. */
+static const rb_family *const programs[] = {&rb_external_family, &rb_register_family};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static void list_variants(const rb_family *f, const rb_solver *s) {
+  printf("  %-11s %s\n", f->name, f->what);
   for (int v = 0; v < f->count; v++) {
     const rb_variant *w = &f->variants[v];
-    const rb_claire_config *c = w->ops;
+    char parts[256] = "";
     printf("    %-30s %-18s %s\n", w->name, w->tag, w->idea);
-    if (c) printf("    %30s %s, %s %s, %s, %s\n", "", c->transport, c->interp, c->basis, c->derivative, c->spectral);
+    if (s) s->made_of(w, parts, sizeof parts);
+    if (*parts) printf("    %30s %s\n", "", parts);
   }
 }
 
-static void list_system(const rb_family *f) {
-  printf("  %-11s %s\n", f->name, f->what);
-  for (int v = 0; v < f->count; v++)
-    printf("    %-30s %-18s %s\n", f->variants[v].name, f->variants[v].tag, f->variants[v].idea);
+static void list_solvers(void) {
+  int count;
+  const rb_solver *const *all = rb_solvers(&count);
+  printf("solvers\n");
+  for (int i = 0; i < count; i++) list_variants(all[i]->family, all[i]);
+  for (int i = 0; i < PROGRAMS; i++) list_variants(programs[i], NULL);
 }
-
-static const rb_family *const systems[] = {&rb_landmarks_family, &rb_demons_family, &rb_external_family,
-                                           &rb_register_family};
-enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 /* One family's or solver's variants. */
 static int list_one(const char *name) {
   const rb_family *f;
-  if (strcmp(name, rb_claire_family.name) == 0) {
-    list_solvers();
+  const rb_solver *s;
+  if (rb_solver_find(name, &s) == RB_OK) {
+    list_variants(s->family, s);
     return 1;
   }
-  for (int i = 0; i < SYSTEMS; i++)
-    if (strcmp(name, systems[i]->name) == 0) {
-      list_system(systems[i]);
+  rb_clear();
+  for (int i = 0; i < PROGRAMS; i++)
+    if (strcmp(name, programs[i]->name) == 0) {
+      list_variants(programs[i], NULL);
       return 1;
     }
   if (rb_family_find(name, &f) != RB_OK) {
@@ -149,10 +151,7 @@ int rb_cmd_list(int argc, char **argv) {
   if (all || strcmp(what, "experiments") == 0) code = list_experiments();
   if (strcmp(what, "families") == 0) list_families(0);
   if (all || strcmp(what, "variants") == 0) list_families(1);
-  if (all || strcmp(what, "solvers") == 0) {
-    list_solvers();
-    for (int i = 0; i < SYSTEMS; i++) list_system(systems[i]);
-  }
+  if (all || strcmp(what, "solvers") == 0) list_solvers();
   if (all || strcmp(what, "data") == 0) list_data();
   return code;
 }

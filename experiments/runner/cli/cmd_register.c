@@ -1,18 +1,223 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* register: one of the systems on a user's own data. */
+#include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
+#include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_grid.h"
+#include "experiments/runner/machine/nvml.h"
+#include "kernels/base/clock.h"
+#include "kernels/registry/registry.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: regbench register METHOD ... --out DIR\n\n"
-    "  claire      two images, Gauss-Newton-Krylov with a stationary velocity (brunn2020)\n"
-    "  demons      two images, diffeomorphic log-demons (demons2020)\n"
-    "  landmarks   two sets of corresponding points, geodesic shooting (shooting2018)\n\n"
-    "'regbench register METHOD --help' shows its options, files and exit codes.\n";
+/* ---- command line ----------------------------------------------------------------------------------------- */
 
-int rb_register_exit_code(rb_status st) {
+static int print_methods(void) {
+  int count;
+  const rb_solver *const *all = rb_solvers(&count);
+  printf("usage: regbench register METHOD ... --out DIR\n\n");
+  for (int k = 0; k < count; k++) printf("  %-11s %s\n", all[k]->family->name, all[k]->family->what);
+  printf("\n'regbench register METHOD --help' shows its options, files and exit codes.\n");
+  return RB_EXIT_OK;
+}
+
+/* "64" or "NX,NY,NZ" in the file's order. */
+static int parse_size(const char *text, rb_grid *out) {
+  long long n[3];
+  char rest;
+  if (sscanf(text, "%lld,%lld,%lld%c", &n[0], &n[1], &n[2], &rest) != 3) {
+    if (sscanf(text, "%lld%c", &n[0], &rest) != 1) return 0;
+    n[1] = n[2] = n[0];
+  }
+  for (int a = 0; a < 3; a++)
+    if (n[a] < 4 || n[a] > 4096) return 0;
+  *out = rb_grid_make(n[2], n[1], n[0]);
+  return 1;
+}
+
+/* An option that belongs to the verb. 0 when argv[*i] was one or none of them (*taken tells), else an exit code. */
+static int common_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  const int images = r->solver->takes & RB_TAKES_IMAGES;
+  const struct {
+    const char *name;
+    const char **to;
+    int offered;
+  } texts[] = {{"--template", &r->files[RB_TEMPLATE], 1},
+               {"--reference", &r->files[RB_REFERENCE], 1},
+               {"--variant", &r->variant, 1},
+               {"--out", &r->out, 1},
+               {"--template-labels", &r->labels[RB_TEMPLATE], images},
+               {"--reference-labels", &r->labels[RB_REFERENCE], images},
+               {"--apply", &r->apply, r->solver->carry != NULL}};
+  const char *value;
+  char *end;
+  *taken = 1;
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    if (!texts[k].offered || !(value = rb_option(argc, argv, i, texts[k].name))) continue;
+    if (!*value) return rb_usage("register", "%s needs a value", texts[k].name);
+    *texts[k].to = value;
+    return 0;
+  }
+  if (images && (value = rb_option(argc, argv, i, "--size"))) {
+    if (!parse_size(value, &r->grid))
+      return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
+  } else if (images && (value = rb_option(argc, argv, i, "--resample"))) {
+    if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
+  } else if (images && strcmp(argv[*i], "--ignore-geometry") == 0) {
+    r->ignore_geometry = 1;
+  } else if (r->solver->velocity_at && (value = rb_option(argc, argv, i, "--grid"))) {
+    r->spacing = strtod(value, &end);
+    if (end == value || *end || !isfinite(r->spacing) || !(r->spacing > 0))
+      return rb_usage("register", "--grid '%s' is not a positive number", value);
+  } else {
+    *taken = 0;
+  }
+  return 0;
+}
+
+/* As common_option, for the solver's own. */
+static int solver_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  *taken = 0;
+  for (const rb_solver_option *o = r->solver->options; o->name && !*taken; o++) {
+    char name[64];
+    const char *value;
+    snprintf(name, sizeof name, "--%s", o->name);
+    if (o->type == RB_OPTION_FLAG)
+      value = strcmp(argv[*i], name) == 0 ? "1" : NULL;
+    else
+      value = rb_option(argc, argv, i, name);
+    if (!value) continue;
+    *taken = 1;
+    if (!*value) return rb_usage("register", "%s needs a value", name);
+    if (rb_solver_option_set(o, r->options, value) != RB_OK) return rb_usage("register", "%s", rb_message());
+  }
+  return 0;
+}
+
+static int parse(int argc, char **argv, rb_register_request *r) {
+  for (int i = 0; i < argc; i++) {
+    int taken, code = common_option(argc, argv, &i, r, &taken);
+    if (!code && !taken) code = solver_option(argc, argv, &i, r, &taken);
+    if (code) return code;
+    if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
+  }
+  if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
+  if (!r->labels[0] != !r->labels[1])
+    return rb_usage("register", "--template-labels and --reference-labels go together");
+  return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
+}
+
+/* ---- the registration ------------------------------------------------------------------------------------- */
+
+/* The table of the history on stderr: ten rows, then some a second. */
+typedef struct {
+  const rb_solver *solver;
+  int rows;
+  double printed; /* when the last row was */
+} watcher;
+
+static int column_width(const rb_history_column *c) {
+  const int length = (int)strlen(c->name);
+  return length < 10 ? 12 : length + 2;
+}
+static void print_row(watcher *w, const double *row) {
+  const rb_history_column *columns = w->solver->history;
+  if (w->printed == 0) {
+    for (const rb_history_column *c = columns; c->name; c++) fprintf(stderr, "%*s", column_width(c), c->name);
+    fputc('\n', stderr);
+  }
+  for (int k = 0; columns[k].name; k++) fprintf(stderr, "%*.6g", column_width(&columns[k]), row[k]);
+  fputc('\n', stderr);
+  w->printed = rb_now();
+}
+static void watch(void *context, const double *row, int columns) {
+  enum { FIRST = 10 };
+  const double interval = 0.2; /* seconds */
+  watcher *w = context;
+  (void)columns;
+  if (w->rows++ < FIRST || rb_now() - w->printed >= interval) print_row(w, row);
+}
+
+/* The variant asked for; without one the solver's preferred, and its other one where that cannot run here. */
+static rb_status choose_variant(const rb_register_request *r, const rb_variant **out) {
+  rb_status st = RB_OK;
+  const rb_solver *s = r->solver;
+  if (!r->variant) {
+    RB_TRY(rb_variant_find(s->family, s->preferred, out));
+    if (rb_variant_timed(*out) == RB_OK) return RB_OK;
+    rb_clear();
+  }
+  RB_TRY(rb_variant_find(s->family, r->variant ? r->variant : s->otherwise, out));
+  RB_TRY(rb_variant_timed(*out));
+done:
+  return st;
+}
+
+/* RB_ENOMEM when the prediction exceeds what the variant's backend has free. */
+static rb_status fits(const rb_register_request *r, const rb_variant *v, const rb_problem_shape *shape,
+                      size_t *need) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  size_t total, available, host;
+  const int images = shape->points == 0;
+  RB_TRY(r->solver->predict(v, r->options, shape, need, &host));
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(b->memory(&total, &available));
+  RB_CHECK(*need <= available, RB_ENOMEM, "%s needs about %.1f GB of %s memory for %s and %.1f GB are free; take %s",
+           v->name, 1e-9 * (double)*need, b->name, images ? "this grid" : "these points", 1e-9 * (double)available,
+           images ? "a smaller --size" : "fewer --steps or points");
+done:
+  return st;
+}
+
+/* All that can be refused before the solver is made. */
+static rb_status prepare(const rb_register_request *r, const rb_variant *v, rb_register_inputs *in, size_t *need) {
+  rb_status st = RB_OK;
+  const rb_solver *s = r->solver;
+  const rb_problem_shape asked = {.grid = r->grid, .channels = 1, .templates = 1, .labels = r->labels[0] != NULL};
+  if (r->grid.n[0]) RB_TRY(fits(r, v, &asked, need)); /* before anything of that size is made */
+  RB_TRY(rb_register_read(r, in));
+  if (s->check) RB_TRY(s->check(&in->problem));
+  RB_TRY(fits(r, v, &in->problem.shape, need));
+  if (r->spacing > 0) RB_TRY(rb_register_grid_fits(in->points, rb_register_grid_margin(s, r->options), r->spacing));
+done:
+  return st;
+}
+
+static rb_status run(const rb_register_request *r, rb_solution *solution) {
+  rb_status st = RB_OK;
+  const rb_solver *s = r->solver;
+  const rb_variant *v;
+  rb_register_inputs in = {0};
+  rb_register_costs costs = {.energy = NAN};
+  watcher w = {.solver = s};
+  void *state = NULL;
+  const double started = rb_now();
+  RB_TRY(choose_variant(r, &v));
+  RB_TRY(prepare(r, v, &in, &costs.predicted));
+  rb_memory_reset_peak(v->backend);
+  RB_TRY(s->create(v, r->options, &in.problem, &rb_interrupted, &state));
+  const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
+  solution->watch = watch, solution->context = &w;
+  RB_TRY(s->solve(state, solution));
+  if (v->backend == RB_CUDA && solution->seconds >= 0.5) /* the counter ticks slowly */
+    costs.energy = rb_nvml_energy() - joules;
+  costs.peak = rb_memory_peak(v->backend);
+  RB_TRY(rb_register_write(r, &in, v, state, solution, &costs, started));
+done:
+  s->destroy(state);
+  rb_register_inputs_free(&in);
+  return st;
+}
+
+/* ---- exit codes ------------------------------------------------------------------------------------------- */
+
+static int exit_code_of_failure(rb_status st) {
+  fprintf(stderr, "regbench register: %s\n", rb_message());
   switch (st) {
     case RB_EINVAL:
     case RB_EFORMAT:
@@ -30,16 +235,38 @@ int rb_register_exit_code(rb_status st) {
   }
 }
 
+/* The end of a solve as an exit code, told on stderr where it is not what was asked for. */
+static int exit_code_of_end(const rb_register_request *r, const rb_solution *s) {
+  if (s->as_asked) return RB_EXIT_OK;
+  fflush(stdout); /* the reason comes last wherever both streams go */
+  fprintf(stderr, "regbench register: %s%s%s; the best iterate is in %s\n", rb_solver_end_name(s->end),
+          s->advice ? ": " : "", s->advice ? s->advice : "", r->out);
+  return s->end == RB_END_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
+}
+
 int rb_cmd_register(int argc, char **argv) {
-  static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-  } methods[] = {{"claire", rb_cmd_register_claire},
-                 {"demons", rb_cmd_register_demons},
-                 {"landmarks", rb_cmd_register_landmarks}};
-  for (size_t k = 0; argc > 0 && k < sizeof methods / sizeof *methods; k++)
-    if (strcmp(argv[0], methods[k].name) == 0) return methods[k].run(argc - 1, argv + 1);
-  if (rb_wants_help(argc, argv, help)) return RB_EXIT_OK;
-  if (argc < 1 || argv[0][0] == '-') return rb_usage("register", "which method? claire, demons, landmarks");
-  return rb_usage("register", "no method '%s': claire, demons, landmarks", argv[0]);
+  rb_register_request r = {0};
+  rb_solution solution = {0};
+  if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) return print_methods();
+  if (argc < 1 || argv[0][0] == '-')
+    return rb_usage("register", "which method? 'regbench register --help' lists them");
+  if (rb_solver_find(argv[0], &r.solver) != RB_OK) return rb_usage("register", "%s", rb_message());
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+      rb_register_print_help(r.solver);
+      return RB_EXIT_OK;
+    }
+  r.options = calloc(1, r.solver->options_size);
+  if (!r.options) return exit_code_of_failure(RB_FAIL(RB_ENOMEM, "host memory"));
+  r.solver->defaults(r.options);
+  int code = parse(argc - 1, argv + 1, &r);
+  if (!code) {
+    rb_catch_interrupts();
+    const rb_status st = run(&r, &solution);
+    if (r.solver->close) r.solver->close();
+    code = st == RB_OK ? exit_code_of_end(&r, &solution) : exit_code_of_failure(st);
+  }
+  rb_solution_free(&solution);
+  free(r.options);
+  return code;
 }

@@ -14,14 +14,8 @@ int rb_cmd_compare(int argc, char **argv);
 int rb_cmd_probe(int argc, char **argv);
 int rb_cmd_data(int argc, char **argv);
 int rb_cmd_register(int argc, char **argv);
-/* Methods of register; what follows the method's name. */
-int rb_cmd_register_claire(int argc, char **argv);
-int rb_cmd_register_demons(int argc, char **argv);
-int rb_cmd_register_landmarks(int argc, char **argv);
 int rb_cmd_doctor(int argc, char **argv);
 
-/* What a failed registration means for the caller. */
-int rb_register_exit_code(rb_status st);
 /* True when the arguments ask for help; prints it. */
 int rb_wants_help(int argc, char **argv, const char *help);
 /* One line on stderr with what is wrong and where help is; returns the usage exit code. */

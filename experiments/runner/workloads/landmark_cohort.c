@@ -110,8 +110,8 @@ static rb_status carry(const char *subject, rb_grid native, const double spacing
   RB_TRY(rb_variant_find(&rb_claire_family, "cpu-fd8-linear", &v));
   RB_TRY(rb_claire_create(v, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &c));
   RB_TRY(rb_claire_solve(c, NULL, NULL, r));
-  RB_CHECK(r->end != RB_CLAIRE_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
-  RB_CHECK(r->end == RB_CLAIRE_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it",
+  RB_CHECK(r->end != RB_END_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
+  RB_CHECK(r->end == RB_END_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it",
            subject);
   RB_TRY(rb_claire_displacement(c, u));
   for (int i = 0; i < N; i++) {

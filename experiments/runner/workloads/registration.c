@@ -62,12 +62,6 @@ json_t *rb_profile_json(const rb_profile *p) {
   return j;
 }
 
-const char *rb_claire_end_name(rb_claire_end e) {
-  static const char *const names[] = {"converged", "stalled: the step fell below 2^-10", "iteration limit",
-                                      "line search failed", "interrupted"};
-  return names[e];
-}
-
 void rb_claire_twin(const rb_variant *of, rb_claire_config *config, rb_variant *twin) {
   *config = *(const rb_claire_config *)of->ops;
   config->dtype = RB_F64;

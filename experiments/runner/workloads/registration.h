@@ -18,17 +18,11 @@ typedef struct {
  * unsmoothed. */
 rb_status rb_claire_overlaps(rb_claire *c, const rb_pair *pair, float *warped, rb_overlaps *out);
 
-/* Bytes on the backend that `register claire` asks for: the solver, and a second transport where labels are carried.
- */
-rb_status rb_register_claire_predict(const rb_variant *v, const rb_claire_options *o, rb_grid grid, int labels,
-                                     size_t *need);
-
 json_t *rb_overlap_json(const rb_overlap *o);
 /* Iteration table as an array of objects. */
 json_t *rb_iterations_json(const rb_claire_result *r);
 /* Calls, model bytes and seconds a kernel class. */
 json_t *rb_profile_json(const rb_profile *p);
-const char *rb_claire_end_name(rb_claire_end e);
 
 /* The same numerics in float64 on the CPU: variant->ops points into config. */
 void rb_claire_twin(const rb_variant *of, rb_claire_config *config, rb_variant *twin);

@@ -72,7 +72,7 @@ static rb_status run(void *p, int turn) {
   (void)turn;
   for (int k = 0; k < s->subjects; k++) {
     RB_TRY(rb_landmarks_solve(s->solver[k], NULL, NULL, &s->result[k]));
-    RB_CHECK(s->result[k].end != RB_LANDMARKS_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
+    RB_CHECK(s->result[k].end != RB_END_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
   }
 done:
   return st;

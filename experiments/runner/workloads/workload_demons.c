@@ -119,7 +119,7 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   rb_status st = rb_demons_solve(s->solver, NULL, NULL, &s->result);
-  return st == RB_OK && s->result.end == RB_DEMONS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
+  return st == RB_OK && s->result.end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
@@ -132,7 +132,7 @@ static rb_status poison(void *p, int turn) {
 
 /* A solve that was interrupted verifies nothing. */
 static rb_status whole(const rb_demons_result *r) {
-  return r->end == RB_DEMONS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK;
+  return r->end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK;
 }
 
 /* Energies by float64 on the CPU: `iterations` from v = 0, or at `velocity`. */
@@ -305,7 +305,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_TRY(examine(s));
   o->details =
       json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
-                s->pair.sha256[RB_REFERENCE], "end", rb_demons_end_name(timed.end), "energies", energies(&timed));
+                s->pair.sha256[RB_REFERENCE], "end", rb_solver_end_name(timed.end), "energies", energies(&timed));
   if (s->panels) json_object_set(o->details, "panels", s->panels);
   verify_values(s, o);
   rb_outcome_metric(o, "before", timed.before, "1", "sum over the padded grid of (F - M)^2 / voxels of the images");

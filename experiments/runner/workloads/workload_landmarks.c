@@ -153,7 +153,7 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   rb_status st = rb_landmarks_solve(s->solver, NULL, NULL, &s->result);
-  return st == RB_OK && s->result.end == RB_LANDMARKS_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
+  return st == RB_OK && s->result.end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;

@@ -95,7 +95,7 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   rb_status st = rb_claire_solve(s->solver, NULL, NULL, &s->result);
-  return st == RB_OK && s->result.end == RB_CLAIRE_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
+  return st == RB_OK && s->result.end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
 }
 
 static rb_status poison(void *p, int turn) {
@@ -160,7 +160,7 @@ done:
 static void verify_values(const state *s, rb_outcome *o) {
   const rb_claire_config *config = s->c->variant->ops;
   int texture = strncmp(config->interp, "cuda/texture", 12) == 0;
-  rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_CLAIRE_CONVERGED ? 0 : 1, 0,
+  rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_END_CONVERGED ? 0 : 1, 0,
                     "stopping rule");
   rb_outcome_verify(o, "relative error of the mismatch", fabs(s->result.mismatch / s->twin_mismatch - 1),
                     texture ? 0.02 : 0.005, "cpu float64 at the same velocity");
@@ -253,7 +253,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_data(o, s->pair.file[RB_TEMPLATE], s->pair.sha256[RB_TEMPLATE]);
   o->details =
       json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
-                s->pair.sha256[RB_REFERENCE], "end", rb_claire_end_name(r->end), "iterations", rb_iterations_json(r));
+                s->pair.sha256[RB_REFERENCE], "end", rb_solver_end_name(r->end), "iterations", rb_iterations_json(r));
   RB_TRY(examine(s));
   verify_values(s, o);
   add_quality(s, o);

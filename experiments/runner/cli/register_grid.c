@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "experiments/runner/workloads/landmark_grid.h"
+#include "experiments/runner/cli/register_grid.h"
 
 #include "datasets/volume.h"
 
@@ -13,7 +13,7 @@ typedef struct {
   int dim;
 } box;
 
-static rb_status box_of(const rb_points set[2], double sigma, double spacing, box *b) {
+static rb_status box_of(const rb_points set[2], double margin, double spacing, box *b) {
   rb_status st = RB_OK;
   double cells[3] = {1, 1, 1};
   *b = (box){.spacing = spacing, .dim = set[0].dim};
@@ -22,8 +22,8 @@ static rb_status box_of(const rb_points set[2], double sigma, double spacing, bo
     for (int k = 0; k < 2; k++)
       for (int64_t i = 0; i < set[k].n; i++)
         low = fmin(low, set[k].x[c * set[k].n + i]), high = fmax(high, set[k].x[c * set[k].n + i]);
-    b->origin[c] = low - 2 * sigma;
-    cells[c] = ceil((high - low + 4 * sigma) / spacing) + 1;
+    b->origin[c] = low - margin;
+    cells[c] = ceil((high - low + 2 * margin) / spacing) + 1;
     RB_CHECK(cells[c] <= 32767, RB_EINVAL,
              "a grid of %.0f points along %c is too fine (NIfTI ends at 32767); take a larger --grid", cells[c],
              "xyz"[c]);
@@ -36,9 +36,14 @@ done:
   return st;
 }
 
-rb_status rb_landmark_grid_fits(const rb_points set[2], double sigma, double spacing) {
+rb_status rb_register_grid_fits(const rb_points set[2], double margin, double spacing) {
   box b;
-  return box_of(set, sigma, spacing, &b);
+  return box_of(set, margin, spacing, &b);
+}
+
+double rb_register_grid_margin(const rb_solver *s, const void *options) {
+  const rb_solver_option *width = rb_solver_option_find(s->options, "sigma");
+  return width ? 2 * rb_solver_option_number(width, options) : 0;
 }
 
 /* x [dim][points] */
@@ -69,40 +74,21 @@ done:
   return st;
 }
 
-/* At t = 0: out [dim][points] from the momenta, in float64 on the CPU. */
-static rb_status velocity_at(rb_landmarks *s, const rb_points *set, double sigma, int64_t n, const double *x,
-                             double *out) {
-  rb_status st = RB_OK;
-  const rb_variant *v;
-  rb_gausssum_plan *plan = NULL;
-  rb_gausssum_desc d = {.n = set->n, .dim = set->dim, .dtype = RB_F64};
-  double *momentum = malloc((size_t)(set->n * set->dim) * sizeof *momentum);
-  RB_CHECK(momentum, RB_ENOMEM, "host memory");
-  RB_TRY(rb_landmarks_momentum(s, momentum));
-  RB_TRY(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
-  RB_TRY(rb_gausssum_create(v, &d, &plan));
-  RB_TRY(rb_gausssum_sum(plan, sigma, n, x, set->x, momentum, out));
-done:
-  rb_gausssum_destroy(plan);
-  free(momentum);
-  return st;
-}
-
-rb_status rb_landmark_grid_write(const char *folder, rb_landmarks *s, const rb_points set[2], double sigma,
-                                 double spacing) {
+rb_status rb_register_grid_write(const char *folder, const rb_solver *solver, void *state, const rb_points set[2],
+                                 double margin, double spacing) {
   rb_status st = RB_OK;
   box b;
   double *x = NULL, *v = NULL;
-  RB_TRY(box_of(set, sigma, spacing, &b));
+  RB_TRY(box_of(set, margin, spacing, &b));
   const int64_t n = rb_grid_points(b.grid);
   x = malloc((size_t)(n * b.dim) * sizeof *x);
   v = malloc((size_t)(n * b.dim) * sizeof *v);
   RB_CHECK(x && v, RB_ENOMEM, "host memory: %zu bytes for a grid", 2 * (size_t)(n * b.dim) * sizeof *x);
   grid_points(&b, x);
-  RB_TRY(velocity_at(s, &set[0], sigma, n, x, v));
+  RB_TRY(solver->velocity_at(state, n, x, v));
   RB_TRY(write_field(folder, "velocity.nii.gz", &b, v));
   memcpy(v, x, (size_t)(n * b.dim) * sizeof *v);
-  RB_TRY(rb_landmarks_apply(s, n, v));
+  RB_TRY(solver->carry(state, n, v));
   for (int64_t i = 0; i < n * b.dim; i++) v[i] -= x[i];
   RB_TRY(write_field(folder, "displacement.nii.gz", &b, v));
 done:

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the verb register: what is asked for, what is read, what is written. None of them knows a solver by
+ * name. */
+#ifndef RB_REGISTER_H
+#define RB_REGISTER_H
+
+#include "datasets/points.h"
+#include "experiments/runner/inputs/pairs.h"
+#include "solvers/solver.h"
+
+typedef struct {
+  const rb_solver *solver;
+  void *options;                                            /* of the solver; owned */
+  const char *files[2], *labels[2], *apply, *variant, *out; /* [RB_TEMPLATE], [RB_REFERENCE] */
+  rb_grid grid;                                             /* {0}: the images' own */
+  rb_resampling how;
+  int ignore_geometry;
+  double spacing; /* of the grid around points; 0: none */
+} rb_register_request;
+
+/* What the files hold; the problem points into it. */
+typedef struct {
+  rb_pair pair;
+  rb_points points[2], applied;
+  rb_subject subject[2];
+  rb_problem problem;
+} rb_register_inputs;
+
+typedef struct {
+  double total, energy;                      /* s, J (NaN: not measured) */
+  size_t predicted, peak, peak_with_results; /* bytes on the backend */
+} rb_register_costs;
+
+/* `regbench register METHOD --help`, from the solver's tables. */
+void rb_register_print_help(const rb_solver *s);
+
+/* Compare the files' geometry, make the folder for results, read. */
+rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in);
+void rb_register_inputs_free(rb_register_inputs *in);
+
+/* Every output of the solver to its file, points carried along, metrics.json, and one line on stdout. `started` is on
+ * rb_now's clock. */
+rb_status rb_register_write(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
+                            void *state, const rb_solution *s, rb_register_costs *costs, double started);
+#endif

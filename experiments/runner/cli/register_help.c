@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/cli/register.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char images[] =
+    "The template is deformed to look like the reference. Two NIfTI images of one grid, or of any with --size.\n\n"
+    "  --template-labels L, --reference-labels M   label maps (0 to 255), for Dice\n"
+    "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
+    "  --resample antialias|point   how images come to that grid (default antialias)\n"
+    "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
+static const char points[] =
+    "Two sets of corresponding points: legacy VTK (ASCII) or CSV, 2D or 3D.\n\n"
+    "  --apply FILE                 carry these points, or this mesh's, along as well\n"
+    "  --grid H                     velocity at t = 0 and displacement on points H apart around both sets, as "
+    "NIfTI\n";
+
+/* "--sigma S" in a column, then what it does, in which unit, and its default. */
+static void print_option(const rb_solver_option *o, const void *options) {
+  char name[64], value[64];
+  const int takes = o->type != RB_OPTION_FLAG;
+  snprintf(name, sizeof name, "--%s%s", o->name,
+           !takes                        ? ""
+           : o->type == RB_OPTION_TEXT   ? " 'OPTIONS'"
+           : o->type == RB_OPTION_CHOICE ? " NAME"
+                                         : " N");
+  printf("  %-28s %s", name, o->help);
+  if (o->type == RB_OPTION_CHOICE) printf(": %s", o->choices);
+  rb_solver_option_show(o, options, value, sizeof value);
+  if (takes && *value) {
+    const char *unit = strcmp(o->unit, "voxel") == 0    ? "voxels; "
+                       : strcmp(o->unit, "points") == 0 ? "unit of the points; "
+                                                        : "";
+    printf(" (%sdefault %s)", unit, value);
+  }
+  printf("\n");
+}
+
+static void print_files(const rb_solver *s) {
+  printf("\nDIR receives metrics.json and\n");
+  for (const rb_output *o = s->outputs; o->name; o++) {
+    const char *ending = o->kind == RB_OUTPUT_POINTS                                        ? ".vtk or .csv"
+                         : o->kind == RB_OUTPUT_PATHS || o->kind == RB_OUTPUT_POINT_VECTORS ? ".csv"
+                                                                                            : ".nii.gz";
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", o->name, ending);
+    if (*o->name != '.') printf("  %-28s %s\n", name, o->what);
+  }
+  if (s->carry)
+    printf(
+        "  %-28s the points of --apply (without attributes that would have to turn with a mesh: normals, vectors)\n",
+        "applied.vtk or .csv");
+  if (s->velocity_at) printf("  %-28s with --grid, mm\n", "velocity.nii.gz, displacement.nii.gz");
+}
+
+void rb_register_print_help(const rb_solver *s) {
+  const char *name = s->family->name;
+  void *options = calloc(1, s->options_size);
+  if (!options) return;
+  s->defaults(options);
+  printf("usage: regbench register %s --template A --reference B --out DIR [OPTIONS]\n\n%s\n\n", name,
+         s->family->what);
+  if (*s->about) printf("%s\n", s->about);
+  printf("%s", s->takes & RB_TAKES_IMAGES ? images : points);
+  printf("  --variant NAME               'regbench list %s' shows all (default %s, %s without a GPU)\n", name,
+         s->preferred, s->otherwise);
+  for (const rb_solver_option *o = s->options; o->name; o++) print_option(o, options);
+  print_files(s);
+  printf(
+      "\nAn interrupted solve leaves its iterate.\n\nexit codes: 0 fine, 2 usage or bad input, 6 not converged (the "
+      "best iterate is written) or values that are not finite,\n  8 a device failed, memory does not suffice or the "
+      "disk is full, 130 interrupted (the iterate is written)\n");
+  free(options);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a registration: read, compared, made into a problem. */
+#include "experiments/runner/base/files.h"
+#include "experiments/runner/cli/register.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Both images, and each image's labels. Files that are not there or no NIfTI are told by whoever reads them. */
+static rb_status same_geometry(const rb_register_request *r) {
+  rb_status st = RB_OK;
+  const char *pairs[3][2] = {{r->files[0], r->files[1]}, {r->files[0], r->labels[0]}, {r->files[1], r->labels[1]}};
+  for (int k = 0; k < 3 && !r->ignore_geometry; k++)
+    if (pairs[k][0] && pairs[k][1] && access(pairs[k][0], R_OK) == 0 && access(pairs[k][1], R_OK) == 0)
+      RB_TRY(rb_volume_same_axes(pairs[k][0], pairs[k][1]));
+done:
+  return st;
+}
+
+/* Where outputs go: fails before the solve when the folder cannot be written. */
+static rb_status make_folder(const char *out) {
+  rb_status st = RB_OK;
+  struct stat info;
+  RB_CHECK(mkdir(out, 0777) == 0 || errno == EEXIST, RB_EIO, "cannot make %s: %s", out, strerror(errno));
+  RB_CHECK(stat(out, &info) == 0 && S_ISDIR(info.st_mode), RB_EINVAL, "%s is a file; --out names a folder", out);
+  RB_CHECK(access(out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", out, strerror(errno));
+done:
+  return st;
+}
+
+/* Labels that one map alone has are told: their overlap is 0 whatever the registration does. None in common cannot be
+ * meant. */
+static rb_status common_labels(const rb_pair *pair) {
+  enum { LABELS = 256 };
+  rb_status st = RB_OK;
+  char has[2][LABELS] = {{0}};
+  int common = 0, alone[2] = {0};
+  for (int k = 0; k < 2; k++)
+    for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) has[k][(unsigned char)pair->labels[k][i]] = 1;
+  for (int l = 1; l < LABELS; l++)
+    common += has[0][l] && has[1][l], alone[0] += has[0][l] && !has[1][l], alone[1] += has[1][l] && !has[0][l];
+  RB_CHECK(common, RB_EINVAL,
+           "the label maps have no label in common (%d in the template's alone, %d in the reference's)", alone[0],
+           alone[1]);
+  if (alone[0] || alone[1])
+    fprintf(stderr,
+            "regbench register: %d labels are in both maps, %d in the template's alone, %d in the reference's: these "
+            "overlap by 0\n",
+            common, alone[0], alone[1]);
+done:
+  return st;
+}
+
+static rb_status read_images(const rb_register_request *r, rb_register_inputs *in) {
+  rb_status st = RB_OK;
+  rb_pair *pair = &in->pair;
+  RB_TRY(same_geometry(r));
+  RB_TRY(make_folder(r->out));
+  RB_TRY(rb_pair_read(r->files, r->labels, r->how, r->grid, pair));
+  const int labels = pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE];
+  if (labels) RB_TRY(common_labels(pair));
+  in->problem.shape = (rb_problem_shape){.grid = pair->grid, .channels = 1, .templates = 1, .labels = labels};
+  for (int k = 0; k < 2; k++) in->subject[k] = (rb_subject){.image = pair->image[k], .labels = pair->labels[k]};
+done:
+  return st;
+}
+
+static rb_status read_points(const rb_register_request *r, rb_register_inputs *in) {
+  rb_status st = RB_OK;
+  rb_points *set = in->points;
+  for (int k = 0; k < 2; k++) {
+    RB_TRY(rb_points_read(r->files[k], &set[k]));
+    RB_TRY(rb_points_distinct(&set[k], r->files[k]));
+    in->subject[k].points = set[k].x;
+  }
+  RB_CHECK(set[0].dim == set[1].dim, RB_EINVAL, "%s is %dD and %s %dD", r->files[0], set[0].dim, r->files[1],
+           set[1].dim);
+  RB_CHECK(set[0].n == set[1].n, RB_EINVAL, "%s holds %lld points and %s %lld: they must correspond one to one",
+           r->files[0], (long long)set[0].n, r->files[1], (long long)set[1].n);
+  if (r->apply) {
+    RB_TRY(rb_points_read(r->apply, &in->applied));
+    RB_CHECK(in->applied.dim == set[0].dim, RB_EINVAL, "%s is %dD, the landmarks are %dD", r->apply, in->applied.dim,
+             set[0].dim);
+  }
+  RB_TRY(make_folder(r->out));
+  in->problem.shape = (rb_problem_shape){.points = set[0].n, .dim = set[0].dim, .templates = 1};
+done:
+  return st;
+}
+
+rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in) {
+  *in = (rb_register_inputs){0};
+  in->problem.templates = &in->subject[RB_TEMPLATE];
+  in->problem.reference = &in->subject[RB_REFERENCE];
+  return r->solver->takes & RB_TAKES_IMAGES ? read_images(r, in) : read_points(r, in);
+}
+
+void rb_register_inputs_free(rb_register_inputs *in) {
+  rb_pair_free(&in->pair);
+  rb_points_free(&in->applied);
+  for (int k = 0; k < 2; k++) rb_points_free(&in->points[k]);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a registration leaves: a file an output, metrics.json in one shape for all solvers, a line on stdout. */
+#include "experiments/runner/base/files.h"
+#include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_grid.h"
+#include "experiments/runner/machine/build.h"
+#include "experiments/runner/machine/environment.h"
+#include "experiments/runner/workloads/registration.h"
+#include "kernels/base/clock.h"
+#include "kernels/registry/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is worked out from the outputs, whichever solver made them. */
+typedef struct {
+  int has_determinant;
+  double least, mean, greatest; /* of its determinant */
+  json_t *dice;                 /* overlaps before and after, or NULL */
+  double dice_before, dice_after;
+} quality;
+
+/* ---- files ------------------------------------------------------------------------------------------------ */
+
+static int is_csv(const char *file) {
+  const size_t length = strlen(file);
+  return length > 4 && strcmp(file + length - 4, ".csv") == 0;
+}
+
+/* In the form of the file that the points stem from; NULL: numbers that are no positions, as CSV. */
+static rb_status write_points(const rb_register_request *r, const char *name, const char *from, const rb_points *like,
+                              const double *x) {
+  rb_status st = RB_OK;
+  char path[4096];
+  RB_TRY(rb_path(path, sizeof path, "%s/%s%s", r->out, name, !from || is_csv(from) ? ".csv" : ".vtk"));
+  RB_TRY(rb_points_write(path, like->n, like->dim, x, from ? like : NULL));
+done:
+  return st;
+}
+
+/* x [time points][dim][n] */
+static rb_status write_paths(const rb_register_request *r, const char *name, int steps, const rb_points *like,
+                             const double *x) {
+  rb_status st = RB_OK;
+  char path[4096], *text = NULL;
+  size_t length = 0;
+  const int64_t n = like->n;
+  FILE *f = open_memstream(&text, &length);
+  RB_CHECK(f, RB_ENOMEM, "host memory");
+  fprintf(f, "time,point,x,y%s\n", like->dim > 2 ? ",z" : "");
+  for (int t = 0; t < steps; t++, x += like->dim * n)
+    for (int64_t i = 0; i < n; i++) {
+      fprintf(f, "%.6g,%lld,%.9g,%.9g", steps > 1 ? (double)t / (steps - 1) : 0, (long long)i + 1, x[i], x[n + i]);
+      if (like->dim > 2) fprintf(f, ",%.9g", x[2 * n + i]);
+      fputc('\n', f);
+    }
+  const int whole = !ferror(f) & (fclose(f) == 0);
+  f = NULL;
+  RB_CHECK(whole && text, RB_ENOMEM, "host memory for %s", name);
+  RB_TRY(rb_path(path, sizeof path, "%s/%s.csv", r->out, name));
+  RB_TRY(rb_write_atomically(path, text, length));
+done:
+  if (f) fclose(f);
+  free(text);
+  return st;
+}
+
+static rb_status write_field(const rb_register_request *r, const rb_pair *pair, const rb_output *o, const float *f) {
+  rb_status st = RB_OK;
+  char path[4096];
+  RB_TRY(rb_path(path, sizeof path, "%s/%s.nii.gz", r->out, o->name));
+  RB_TRY(o->kind == RB_OUTPUT_VECTOR ? rb_volume_write_vector(path, &pair->like, pair->grid, f)
+                                     : rb_volume_write(path, &pair->like, pair->grid, f));
+done:
+  return st;
+}
+
+/* ---- quality ---------------------------------------------------------------------------------------------- */
+
+/* A determinant that is no number leaves its mark on all three values. */
+static void measure_determinant(const float *det, int64_t n, quality *q) {
+  double sum = 0, least = INFINITY, greatest = -INFINITY;
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
+  if (!isfinite(sum)) least = greatest = NAN;
+  q->has_determinant = 1, q->least = least, q->mean = sum / (double)n, q->greatest = greatest;
+}
+
+/* "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */
+static void measure_labels(const char *name, const rb_pair *pair, const float *labels, quality *q) {
+  const int64_t n = rb_grid_points(pair->grid);
+  const rb_overlap o = rb_overlap_of(n, labels, pair->labels[RB_REFERENCE]);
+  char key[64];
+  if (!q->dice) {
+    const rb_overlap before = rb_overlap_of(n, pair->labels[RB_TEMPLATE], pair->labels[RB_REFERENCE]);
+    q->dice = json_pack("{s:o}", "before", rb_overlap_json(&before));
+    q->dice_before = before.all;
+  }
+  if (strcmp(name, "labels") == 0) q->dice_after = o.all;
+  snprintf(key, sizeof key, "after%s", strstr(name, "labels") + strlen("labels"));
+  for (char *c = key; *c; c++)
+    if (*c == '-') *c = '_';
+  json_object_set_new(q->dice, key, rb_overlap_json(&o));
+}
+
+/* ---- outputs ---------------------------------------------------------------------------------------------- */
+
+static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, void *state) {
+  const size_t n = (size_t)rb_grid_points(shape->grid), x = (size_t)shape->points * (size_t)shape->dim;
+  switch (o->kind) {
+    case RB_OUTPUT_SCALAR:
+    case RB_OUTPUT_LABELS:
+      return n * sizeof(float);
+    case RB_OUTPUT_VECTOR:
+      return 3 * n * sizeof(float);
+    case RB_OUTPUT_PATHS:
+      return (size_t)o->length(state) * x * sizeof(double);
+    case RB_OUTPUT_POINTS:
+    case RB_OUTPUT_POINT_VECTORS:
+      break;
+  }
+  return x * sizeof(double);
+}
+
+static rb_status write_output(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
+                              void *state, quality *q) {
+  rb_status st = RB_OK;
+  const size_t bytes = output_bytes(o, &in->problem.shape, state);
+  void *room = malloc(bytes);
+  RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for results", bytes);
+  RB_TRY(o->get(state, 0, room));
+  switch (o->kind) {
+    case RB_OUTPUT_POINTS:
+      RB_TRY(write_points(r, o->name, r->files[RB_TEMPLATE], &in->points[0], room));
+      break;
+    case RB_OUTPUT_POINT_VECTORS:
+      RB_TRY(write_points(r, o->name, NULL, &in->points[0], room));
+      break;
+    case RB_OUTPUT_PATHS:
+      RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
+      break;
+    default:
+      if (strcmp(o->name, "detF") == 0) measure_determinant(room, rb_grid_points(in->pair.grid), q);
+      if (o->kind == RB_OUTPUT_LABELS) measure_labels(o->name, &in->pair, room, q);
+      if (*o->name != '.') RB_TRY(write_field(r, &in->pair, o, room));
+  }
+done:
+  free(room);
+  return st;
+}
+
+/* Points that go along: the user's own, and a grid around both sets. */
+static rb_status write_carried(const rb_register_request *r, const rb_register_inputs *in, void *state) {
+  rb_status st = RB_OK;
+  const rb_points *p = &in->applied;
+  const size_t bytes = (size_t)p->n * (size_t)p->dim * sizeof(double);
+  double *x = NULL;
+  if (p->n) {
+    x = malloc(bytes);
+    RB_CHECK(x, RB_ENOMEM, "host memory: %zu bytes for points", bytes);
+    memcpy(x, p->x, bytes);
+    RB_TRY(r->solver->carry(state, p->n, x));
+    RB_TRY(write_points(r, "applied", r->apply, p, x));
+  }
+  if (r->spacing > 0)
+    RB_TRY(rb_register_grid_write(r->out, r->solver, state, in->points,
+                                  rb_register_grid_margin(r->solver, r->options), r->spacing));
+done:
+  free(x);
+  return st;
+}
+
+/* ---- metrics.json ----------------------------------------------------------------------------------------- */
+
+static json_t *parameters(const rb_register_request *r) {
+  json_t *j = json_object();
+  for (const rb_solver_option *o = r->solver->options; o->name; o++) {
+    char key[64], text[256];
+    snprintf(key, sizeof key, "%s", o->name);
+    for (char *c = key; *c; c++)
+      if (*c == '-') *c = '_';
+    rb_solver_option_show(o, r->options, text, sizeof text);
+    const double number = rb_solver_option_number(o, r->options);
+    json_object_set_new(j, key,
+                        o->type == RB_OPTION_TEXT || o->type == RB_OPTION_CHOICE ? json_string(text)
+                        : o->type == RB_OPTION_FLAG                              ? json_boolean(number != 0)
+                        : o->type == RB_OPTION_WHOLE                             ? json_integer((json_int_t)number)
+                                                                                 : rb_json_number(number));
+  }
+  return j;
+}
+
+static json_t *history(const rb_solver *solver, const rb_solution *s) {
+  json_t *rows = json_array();
+  for (int i = 0; i < s->rows; i++) {
+    json_t *row = json_object();
+    for (int k = 0; k < s->columns; k++)
+      json_object_set_new(row, solver->history[k].name, rb_json_number(s->history[i * s->columns + k]));
+    json_array_append_new(rows, row);
+  }
+  return rows;
+}
+
+static void add_numbers(json_t *j, const rb_solution *s) {
+  json_t *values = json_object(), *units = json_object(), *formulas = json_object();
+  for (int k = 0; k < s->scalar_count; k++) {
+    const rb_scalar *one = &s->scalars[k];
+    json_object_set_new(values, one->name, rb_json_number(one->value));
+    json_object_set_new(units, one->name, json_string(one->unit));
+    json_object_set_new(formulas, one->name, json_string(one->formula));
+  }
+  json_object_set_new(j, "results", values);
+  json_object_set_new(j, "units", units);
+  json_object_set_new(j, "formulas", formulas);
+}
+
+static void add_inputs(json_t *j, const rb_register_request *r, const rb_register_inputs *in) {
+  const rb_pair *pair = &in->pair;
+  const rb_problem_shape *shape = &in->problem.shape;
+  if (shape->points) {
+    json_object_set_new(j, "points",
+                        json_pack("{s:s,s:s,s:I,s:i}", "template", r->files[0], "reference", r->files[1], "count",
+                                  (json_int_t)shape->points, "dimension", shape->dim));
+    return;
+  }
+  json_object_set_new(j, "images",
+                      json_pack("{s:s,s:s,s:s,s:s}", "template", pair->file[0], "template_sha256", pair->sha256[0],
+                                "reference", pair->file[1], "reference_sha256", pair->sha256[1]));
+  json_object_set_new(
+      j, "grid_xyz",
+      json_pack("[I,I,I]", (json_int_t)pair->grid.n[2], (json_int_t)pair->grid.n[1], (json_int_t)pair->grid.n[0]));
+}
+
+static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *k) {
+  json_t *seconds =
+      json_pack("{s:f,s:f,s:f}", "solver", s->seconds, "setup", s->setup_seconds, "files_in_to_files_out", k->total);
+  json_t *parts = json_object();
+  for (int i = 0; i < s->part_count; i++)
+    json_object_set_new(parts, s->parts[i].name, rb_json_number(s->parts[i].value));
+  json_object_set_new(seconds, "parts", parts);
+  json_object_set_new(j, "seconds", seconds);
+  json_object_set_new(j, "memory_predicted_bytes", json_integer((json_int_t)k->predicted));
+  json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)k->peak));
+  json_object_set_new(j, "memory_peak_with_results_bytes", json_integer((json_int_t)k->peak_with_results));
+  if (isfinite(k->energy)) json_object_set_new(j, "energy_joule", json_real(k->energy));
+}
+
+static rb_status write_metrics(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
+                               const rb_solution *s, const rb_register_costs *costs, const quality *q) {
+  rb_status st = RB_OK;
+  char path[4096], program[64], *text = NULL;
+  snprintf(program, sizeof program, "regbench register %s", r->solver->family->name);
+  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:b}", "program", program, "commit", rb_build_commit(), "variant", v->name,
+                        "end", rb_solver_end_name(s->end), "as_asked", s->as_asked);
+  add_inputs(j, r, in);
+  json_object_set_new(j, "parameters", parameters(r));
+  add_numbers(j, s);
+  if (q->has_determinant)
+    json_object_set_new(j, "det_F",
+                        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->least), "mean", rb_json_number(q->mean),
+                                  "max", rb_json_number(q->greatest)));
+  if (q->dice) json_object_set(j, "dice", q->dice);
+  add_costs(j, s, costs);
+  json_object_set_new(j, "history", history(r->solver, s));
+  text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+  RB_CHECK(text && !s->lost, RB_ENOMEM, "host memory");
+  RB_TRY(rb_path(path, sizeof path, "%s/metrics.json", r->out));
+  RB_TRY(rb_write_atomically(path, text, strlen(text)));
+done:
+  free(text);
+  json_decref(j);
+  return st;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------- */
+
+static void print_summary(const rb_register_request *r, const rb_variant *v, const rb_solution *s, const quality *q,
+                          double total) {
+  printf("%s: %s", v->name, rb_solver_end_name(s->end));
+  for (int k = 0; k < s->scalar_count; k++) printf(", %s %.4g", s->scalars[k].name, s->scalars[k].value);
+  if (q->has_determinant) printf(", det F %.3g to %.3g", q->least, q->greatest);
+  if (q->dice) printf(", Dice %.4f -> %.4f", q->dice_before, q->dice_after);
+  printf(", %.3g s (%.3g s with files): %s\n", s->seconds, total, r->out);
+}
+
+rb_status rb_register_write(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
+                            void *state, const rb_solution *s, rb_register_costs *costs, double started) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  quality q = {0};
+  RB_TRY(rb_backend_get(v->backend, &b));
+  for (const rb_output *o = r->solver->outputs; o->name; o++)
+    if (o->kind != RB_OUTPUT_LABELS || in->problem.shape.labels) RB_TRY(write_output(r, in, o, state, &q));
+  RB_TRY(write_carried(r, in, state));
+  costs->peak_with_results = rb_memory_peak(b->kind);
+  costs->total = rb_now() - started;
+  RB_TRY(write_metrics(r, in, v, s, costs, &q));
+  print_summary(r, v, s, &q, costs->total);
+done:
+  json_decref(q.dice);
+  return st;
+}

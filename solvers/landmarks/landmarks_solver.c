@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* landmarks as a solver of the contract. */
+#include "solvers/krylov/krylov.h"
+#include "solvers/landmarks/landmarks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+  rb_landmarks *landmarks;
+  rb_landmarks_options options;
+  int64_t n;
+  int dim;
+  const double *points; /* of the template */
+  rb_landmarks_result *result;
+  rb_solution *solution; /* of the solve under way */
+} state;
+
+static void made_of(const rb_variant *v, char *out, size_t size) {
+  const rb_landmarks_config *c = v->ops;
+  snprintf(out, size, "gausssum %s", c->gausssum);
+}
+
+/* ---- options ---------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(rb_landmarks_options, field)
+static const rb_solver_option options[] = {
+    {"sigma", RB_OPTION_REAL, AT(sigma), .least = RB_POSITIVE, .unit = "points",
+     .help = "width of the Gaussian kernel"},
+    {"lambda", RB_OPTION_REAL, AT(lambda), .least = RB_POSITIVE, .unit = "1",
+     .help = "weight of the squared distances: the published program halves its 500000"},
+    {"steps", RB_OPTION_WHOLE, AT(steps), .least = 1, .unit = "1", .help = "time points"},
+    {"iterations", RB_OPTION_WHOLE, AT(evaluations), .least = 1, .unit = "1",
+     .help = "evaluations of objective and gradient, with those that the last step may still need"},
+    {"petsc", RB_OPTION_TEXT, AT(petsc), .unit = "", .help = "PETSc's own options, e.g. '-tao_monitor'"},
+    {NULL},
+};
+static void defaults(void *o) { *(rb_landmarks_options *)o = rb_landmarks_defaults(); }
+
+/* The sums that a variant is made of, and its precision in the options. */
+static rb_status sums_of(const rb_variant *v, const void *from, rb_landmarks_options *o, const rb_variant **sums) {
+  rb_status st = RB_OK;
+  const rb_landmarks_config *c = v->ops;
+  *o = *(const rb_landmarks_options *)from;
+  o->dtype = c->dtype;
+  RB_TRY(rb_variant_find(&rb_gausssum_family, c->gausssum, sums));
+done:
+  return st;
+}
+
+static rb_status predict(const rb_variant *v, const void *from, const rb_problem_shape *shape, size_t *backend,
+                         size_t *host) {
+  rb_status st = RB_OK;
+  rb_landmarks_options o;
+  const rb_variant *sums;
+  *host = 0;
+  RB_TRY(sums_of(v, from, &o, &sums));
+  *backend = rb_landmarks_predict(sums, &o, shape->points, shape->dim);
+done:
+  return st;
+}
+
+/* ---- solve ------------------------------------------------------------------------------------------------ */
+
+static void destroy(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_landmarks_destroy(s->landmarks);
+  free(s->result);
+  free(s);
+}
+
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem,
+                        const volatile int *interrupted, void **out) {
+  rb_status st = RB_OK;
+  const rb_variant *sums;
+  state *s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->result = calloc(1, sizeof *s->result);
+  RB_CHECK(s->result, RB_ENOMEM, "host memory");
+  RB_TRY(sums_of(v, o, &s->options, &sums));
+  s->options.interrupted = interrupted;
+  s->n = problem->shape.points, s->dim = problem->shape.dim, s->points = problem->templates[0].points;
+  RB_TRY(rb_landmarks_create(sums, &s->options, s->n, s->dim, s->points, problem->reference->points, &s->landmarks));
+  *out = s;
+  s = NULL;
+done:
+  destroy(s);
+  return st;
+}
+
+static const rb_history_column history[] = {
+    {"evaluation", "1"}, {"objective", "1"}, {"kinetic", "1"}, {"seconds", "s"}, {NULL, NULL}};
+static void add_row(void *context, const rb_landmarks_row *t) {
+  state *s = context;
+  const double row[] = {t->evaluation, t->objective, t->kinetic, t->seconds};
+  rb_solution_row(s->solution, row);
+}
+
+static rb_status solve(void *p, rb_solution *out) {
+  rb_status st = RB_OK;
+  state *s = p;
+  rb_landmarks_result *r = s->result;
+  rb_solution_clear(out);
+  s->solution = out;
+  out->columns = sizeof history / sizeof *history - 1;
+  RB_TRY(rb_landmarks_solve(s->landmarks, add_row, s, r));
+  out->end = r->end;
+  /* the published program ends by its number of iterations, too */
+  out->as_asked = r->end == RB_END_CONVERGED || r->end == RB_END_ITERATIONS;
+  out->seconds = r->seconds;
+  rb_solution_scalar(out, "average_before", r->average_before, "points", "mean distance to the target");
+  rb_solution_scalar(out, "greatest_before", r->greatest_before, "points", "greatest distance");
+  rb_solution_scalar(out, "average_after", r->average_after, "points", "mean distance at t = 1");
+  rb_solution_scalar(out, "greatest_after", r->greatest_after, "points", "greatest distance at t = 1");
+  rb_solution_scalar(out, "objective", r->objective, "1", "H(q0, p0) + lambda sum |q(1) - target|^2");
+  rb_solution_scalar(out, "kinetic", r->kinetic, "1", "H(q0, p0)");
+  rb_solution_scalar(out, "evaluations", r->evaluations, "1", "of objective and gradient");
+  rb_solution_scalar(out, "iterations", r->iterations, "1", "of the quasi-Newton method");
+done:
+  s->solution = NULL;
+  return st;
+}
+
+/* ---- outputs ---------------------------------------------------------------------------------------------- */
+
+static rb_status matched(void *p, int t, void *out) {
+  state *s = p;
+  (void)t;
+  return rb_landmarks_at(s->landmarks, s->options.steps - 1, out, NULL);
+}
+static rb_status momentum(void *p, int t, void *out) {
+  (void)t;
+  return rb_landmarks_momentum(((state *)p)->landmarks, out);
+}
+static rb_status trajectories(void *p, int t, void *out) {
+  rb_status st = RB_OK;
+  state *s = p;
+  (void)t;
+  for (int k = 0; k < s->options.steps; k++)
+    RB_TRY(rb_landmarks_at(s->landmarks, k, (double *)out + (int64_t)k * s->dim * s->n, NULL));
+done:
+  return st;
+}
+static int time_points(void *p) { return ((state *)p)->options.steps; }
+static const rb_output outputs[] = {
+    {"matched", RB_OUTPUT_POINTS, "the template's points at t = 1", matched, NULL},
+    {"momentum", RB_OUTPUT_POINT_VECTORS, "a vector a point, at t = 0", momentum, NULL},
+    {"trajectories", RB_OUTPUT_PATHS, "positions at every time point", trajectories, time_points},
+    {NULL, RB_OUTPUT_POINTS, NULL, NULL, NULL},
+};
+
+static rb_status carry(void *p, int64_t n, double *x) { return rb_landmarks_apply(((state *)p)->landmarks, n, x); }
+
+/* From the momenta, in float64 on the CPU. */
+static rb_status velocity_at(void *p, int64_t n, const double *x, double *out) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const rb_variant *v;
+  rb_gausssum_plan *plan = NULL;
+  rb_gausssum_desc d = {.n = s->n, .dim = s->dim, .dtype = RB_F64};
+  double *p0 = malloc((size_t)(s->n * s->dim) * sizeof *p0);
+  RB_CHECK(p0, RB_ENOMEM, "host memory");
+  RB_TRY(rb_landmarks_momentum(s->landmarks, p0));
+  RB_TRY(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
+  RB_TRY(rb_gausssum_create(v, &d, &plan));
+  RB_TRY(rb_gausssum_sum(plan, s->options.sigma, n, x, s->points, p0, out));
+done:
+  rb_gausssum_destroy(plan);
+  free(p0);
+  return st;
+}
+
+const rb_solver rb_solver_landmarks = {
+    .family = &rb_landmarks_family,
+    .preferred = "gpu",
+    .otherwise = "cpu",
+    .takes = RB_TAKES_POINTS,
+    .about = "Point i of the template is carried onto point i of the reference.",
+    .made_of = made_of,
+    .options = options,
+    .options_size = sizeof(rb_landmarks_options),
+    .defaults = defaults,
+    .history = history,
+    .outputs = outputs,
+    .predict = predict,
+    .create = create,
+    .solve = solve,
+    .carry = carry,
+    .velocity_at = velocity_at,
+    .destroy = destroy,
+    .close = rb_krylov_close,
+};
