@@ -9,6 +9,7 @@
 #define RB_SOLVER_H
 
 #include "kernels/base/grid.h"
+#include "kernels/base/team.h"
 #include "kernels/base/variant.h"
 
 /* ---- the problem ------------------------------------------------------------------------------------------ */
@@ -145,6 +146,7 @@ typedef struct rb_solver {
   const rb_family *family;           /* name, what it is, its variants */
   const char *preferred, *otherwise; /* the variant where none is named: the first of them that runs here */
   int takes;                         /* RB_TAKES_ flags */
+  int teams;                         /* whether several processes can share a problem's templates */
   const char *about;                 /* a paragraph for `register NAME --help`; "" */
   /* The kernels that a variant is put together from, as text. */
   void (*made_of)(const rb_variant *v, char *out, size_t size);
@@ -159,8 +161,9 @@ typedef struct rb_solver {
                        size_t *host);
   /* What can be said of a problem before anything is made of its size: RB_EINVAL with the reason. NULL: nothing. */
   rb_status (*check)(const rb_problem *problem);
-  /* Copies the options; `interrupted` (may be NULL) ends a solve early once it is not 0, the iterate is kept. */
-  rb_status (*create)(const rb_variant *v, const void *options, const rb_problem *problem,
+  /* Copies the options; `interrupted` (may be NULL) ends a solve early once it is not 0, the iterate is kept. A team
+   * of several only where `teams`: templates beyond a member's share (rb_team_share) may then be NULL. */
+  rb_status (*create)(const rb_variant *v, const void *options, const rb_problem *problem, const rb_team *team,
                       const volatile int *interrupted, void **out);
   /* An end without convergence is RB_OK; the best iterate is kept. The solution is cleared first. */
   rb_status (*solve)(void *state, rb_solution *solution);

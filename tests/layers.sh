@@ -15,10 +15,10 @@ includes() {
   [ -z "$bad" ] || fail "an include that the layer must not have: $bad"
 }
 c_library='<(assert|complex|ctype|dirent|errno|fcntl|float|inttypes|limits|math|omp|pthread|sched|signal|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|time|unistd|sys/[a-z]+)\.h>'
-includes "$c_library|\"kernels/base/|\"cpu_ref/base/" 'kernels/base/*.[ch]' 'cpu_ref/base/*.[ch]'
+includes "$c_library|\"kernels/base/|\"cpu_ref/base/|team_mpi.c:[0-9]*:#include <mpi.h>" 'kernels/base/*.[ch]' 'cpu_ref/base/*.[ch]'
 includes "$c_library|\"kernels/(base|$(ls -d kernels/*/ | cut -d/ -f2 | grep -vE '^(base|cuda|registry)$' | paste -sd'|'))/" \
   $(ls -d kernels/*/ | grep -vE 'kernels/(base|cuda|registry)/' | sed 's|$|*.[ch]|')
-includes "$c_library|<(fftw3|cblas|immintrin)\.h>|\"(cpu_ref|kernels)/|RB_" 'cpu_ref/*.[ch]'
+includes "$c_library|<(fftw3|cblas|immintrin|mpi)\.h>|\"(cpu_ref|kernels)/|RB_" 'cpu_ref/*.[ch]'
 includes '<|"kernels/' 'kernels/*.cu' 'kernels/*.cuh'
 includes "$c_library|<petsc[a-z0-9/]*\.h>|<mpi\.h>|<zlib\.h>|\"(solvers|kernels/[a-z]+|datasets)/" 'solvers/*.[ch]'
 if git ls-files -- 'solvers/*.[ch]' | xargs grep -nE '#include "(kernels/cuda|cpu_ref)/|<(cuda|cufft|fftw)'; then fail "a solver includes CUDA, FFTW or the CPU's variants"; fi

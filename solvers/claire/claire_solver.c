@@ -77,9 +77,10 @@ static void destroy(void *p) {
   free(s);
 }
 
-static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem,
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
+  (void)team;
   rb_claire_options mine = *(const rb_claire_options *)o;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");

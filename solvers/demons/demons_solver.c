@@ -87,9 +87,10 @@ static void destroy(void *p) {
 }
 
 /* The levels' own solvers are made by the solve: the coarse ones must go before the finest has room. */
-static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem,
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
+  (void)team;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->result = calloc(1, sizeof *s->result);

@@ -70,9 +70,10 @@ static void destroy(void *p) {
   free(s);
 }
 
-static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem,
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
+  (void)team;
   const rb_variant *sums;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");

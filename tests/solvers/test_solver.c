@@ -206,7 +206,7 @@ static void solves_by_the_contract(void **state) {
     ok(s->predict(v, o, &problem.shape, &backend, &host));
     if (s->check) ok(s->check(&problem));
     rb_memory_reset_peak(v->backend);
-    ok(s->create(v, o, &problem, NULL, &solver));
+    ok(s->create(v, o, &problem, rb_team_self(), NULL, &solver));
     for (int again = 0; again < 2; again++) { /* a second solve begins anew */
       rows_seen = 0;
       ok(s->solve(solver, &solution));
@@ -239,7 +239,7 @@ static void interruption_keeps_the_iterate(void **state) {
     void *o = defaults_of(s), *solver;
     stop = 0;
     ok(rb_variant_find(s->family, s->otherwise, &v));
-    ok(s->create(v, o, &problem, &stop, &solver));
+    ok(s->create(v, o, &problem, rb_team_self(), &stop, &solver));
     ok(s->solve(solver, &solution));
     assert_int_equal(solution.end, RB_END_INTERRUPTED);
     assert_false(solution.as_asked);

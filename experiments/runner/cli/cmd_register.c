@@ -200,7 +200,7 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   RB_TRY(choose_variant(r, &v));
   RB_TRY(prepare(r, v, &in, &costs.predicted));
   rb_memory_reset_peak(v->backend);
-  RB_TRY(s->create(v, r->options, &in.problem, &rb_interrupted, &state));
+  RB_TRY(s->create(v, r->options, &in.problem, r->team, &rb_interrupted, &state));
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
   solution->watch = watch, solution->context = &w;
   RB_TRY(s->solve(state, solution));
@@ -244,6 +244,17 @@ static int exit_code_of_end(const rb_register_request *r, const rb_solution *s) 
   return s->end == RB_END_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }
 
+/* All processes of the launcher; 0 or an exit code. */
+static int start_team(rb_register_request *r) {
+  const int processes = rb_team_processes();
+  r->team = rb_team_self();
+  if (processes == 1) return 0;
+  if (r->solver->teams) return rb_team_mpi(&r->team) == RB_OK ? 0 : exit_code_of_failure(RB_EDEVICE);
+  if (rb_team_rank() > 0) return RB_EXIT_USAGE; /* one voice */
+  return rb_usage("register", "%s works in one process and %d were started; start it without mpirun",
+                  r->solver->family->name, processes);
+}
+
 int rb_cmd_register(int argc, char **argv) {
   rb_register_request r = {0};
   rb_solution solution = {0};
@@ -256,10 +267,12 @@ int rb_cmd_register(int argc, char **argv) {
       rb_register_print_help(r.solver);
       return RB_EXIT_OK;
     }
+  int code = start_team(&r);
+  if (code) return code;
   r.options = calloc(1, r.solver->options_size);
   if (!r.options) return exit_code_of_failure(RB_FAIL(RB_ENOMEM, "host memory"));
   r.solver->defaults(r.options);
-  int code = parse(argc - 1, argv + 1, &r);
+  code = parse(argc - 1, argv + 1, &r);
   if (!code) {
     rb_catch_interrupts();
     const rb_status st = run(&r, &solution);

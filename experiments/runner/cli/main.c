@@ -5,6 +5,7 @@
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
+#include "kernels/base/team.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -78,6 +79,14 @@ static int with_output(int code) {
   return code == RB_EXIT_OK ? RB_EXIT_INCOMPLETE : code;
 }
 
+/* Several processes would write the same records. */
+static int refuse_team(const char *verb) {
+  if (rb_team_rank() == 0)
+    fprintf(stderr, "regbench %s: works in one process and %d were started; start it without mpirun\n", verb,
+            rb_team_processes());
+  return RB_EXIT_USAGE;
+}
+
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
   signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
@@ -96,7 +105,11 @@ int main(int argc, char **argv) {
   const char *names[VERBS];
   for (int i = 0; i < VERBS; i++) {
     names[i] = verbs[i].name;
-    if (strcmp(argv[1], verbs[i].name) == 0) return with_output(verbs[i].run(argc - 2, argv + 2));
+    if (strcmp(argv[1], verbs[i].name) != 0) continue;
+    if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register) return refuse_team(verbs[i].name);
+    const int code = with_output(verbs[i].run(argc - 2, argv + 2));
+    rb_team_mpi_end();
+    return code;
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
   fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "",

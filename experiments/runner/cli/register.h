@@ -10,6 +10,7 @@
 
 typedef struct {
   const rb_solver *solver;
+  const rb_team *team;
   void *options;                                            /* of the solver; owned */
   const char *files[2], *labels[2], *apply, *variant, *out; /* [RB_TEMPLATE], [RB_REFERENCE] */
   rb_grid grid;                                             /* {0}: the images' own */

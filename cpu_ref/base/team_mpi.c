@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Teams of MPI processes, on host memory. */
+#include "kernels/base/team.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int started, size;
+
+/* MPI counts in int: longer arrays go in pieces. */
+enum { PIECE = 1 << 26 };
+
+static rb_status of_mpi(int code, const char *what) {
+  return code == MPI_SUCCESS ? RB_OK : RB_FAIL(RB_EIO, "MPI: %s failed with code %d", what, code);
+}
+
+/* In the order of ranks, whatever algorithm MPI would choose for a sum of its own. */
+static rb_status sum(double *values, int64_t n) {
+  rb_status st = RB_OK;
+  int rank;
+  double *all = NULL;
+  RB_CHECK(n <= PIECE / size, RB_EINVAL, "a team's sum of %lld values is too long", (long long)n);
+  RB_TRY(of_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "Comm_rank"));
+  if (rank == 0) all = malloc((size_t)n * (size_t)size * sizeof *all + 1);
+  RB_CHECK(all || rank, RB_ENOMEM, "host memory");
+  RB_TRY(of_mpi(MPI_Gather(values, (int)n, MPI_DOUBLE, all, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD), "Gather"));
+  for (int64_t i = 0; i < n && rank == 0; i++) {
+    values[i] = 0;
+    for (int k = 0; k < size; k++) values[i] += all[k * n + i];
+  }
+  RB_TRY(of_mpi(MPI_Bcast(values, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD), "Bcast"));
+done:
+  free(all);
+  return st;
+}
+
+/* Whole numbers add up to the same in any order. */
+static rb_status sum_whole(int32_t *values, int64_t n) {
+  rb_status st = RB_OK;
+  for (int64_t at = 0; at < n; at += PIECE) {
+    const int count = n - at < PIECE ? (int)(n - at) : PIECE;
+    RB_TRY(
+        of_mpi(MPI_Allreduce(MPI_IN_PLACE, values + at, count, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD), "Allreduce"));
+  }
+done:
+  return st;
+}
+
+static rb_status broadcast(void *data, size_t bytes, int root) {
+  rb_status st = RB_OK;
+  for (size_t at = 0; at < bytes; at += PIECE) {
+    const int count = bytes - at < PIECE ? (int)(bytes - at) : PIECE;
+    RB_TRY(of_mpi(MPI_Bcast((char *)data + at, count, MPI_BYTE, root, MPI_COMM_WORLD), "Bcast"));
+  }
+done:
+  return st;
+}
+
+static rb_status gather(const void *mine, size_t bytes, void *all) {
+  if (bytes > (size_t)PIECE) return RB_FAIL(RB_EINVAL, "a team gathers at most %d bytes a member", PIECE);
+  return of_mpi(MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "Gather");
+}
+
+static rb_status barrier(void) { return of_mpi(MPI_Barrier(MPI_COMM_WORLD), "Barrier"); }
+
+rb_status rb_team_mpi(const rb_team **out) {
+  static rb_team team;
+  rb_status st = RB_OK;
+  int running, rank;
+  if (!started) {
+    RB_TRY(of_mpi(MPI_Initialized(&running), "Initialized"));
+    if (!running) RB_TRY(of_mpi(MPI_Init(NULL, NULL), "Init"));
+    started = 1 + running; /* ended by who began */
+  }
+  RB_TRY(of_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "Comm_size"));
+  RB_TRY(of_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "Comm_rank"));
+  team = (rb_team){"mpi-host", rank, size, sum, sum_whole, broadcast, gather, barrier};
+  *out = &team;
+done:
+  return st;
+}
+
+void rb_team_mpi_end(void) {
+  if (started == 1) MPI_Finalize();
+  started = 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/base/team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a team of one ---------------------------------------------------------------------------------------- */
+
+static rb_status self_sum(double *values, int64_t n) {
+  (void)values, (void)n;
+  return RB_OK;
+}
+static rb_status self_sum_whole(int32_t *values, int64_t n) {
+  (void)values, (void)n;
+  return RB_OK;
+}
+static rb_status self_broadcast(void *data, size_t bytes, int root) {
+  (void)data, (void)bytes, (void)root;
+  return RB_OK;
+}
+static rb_status self_gather(const void *mine, size_t bytes, void *all) {
+  memmove(all, mine, bytes);
+  return RB_OK;
+}
+static rb_status self_barrier(void) { return RB_OK; }
+const rb_team *rb_team_self(void) {
+  static const rb_team self = {"self", 0, 1, self_sum, self_sum_whole, self_broadcast, self_gather, self_barrier};
+  return &self;
+}
+
+/* ---- what the launcher says ------------------------------------------------------------------------------- */
+
+/* Open MPI; MPICH and others by PMI; Slurm's srun. */
+static int launched(const char *const names[3], int otherwise) {
+  for (int k = 0; k < 3; k++) {
+    const char *text = getenv(names[k]);
+    if (text && *text) return atoi(text);
+  }
+  return otherwise;
+}
+int rb_team_processes(void) {
+  static const char *const names[3] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+  const int n = launched(names, 1);
+  return n > 1 ? n : 1;
+}
+int rb_team_rank(void) {
+  static const char *const names[3] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+  return rb_team_processes() > 1 ? launched(names, 0) : 0;
+}
+
+/* ---- collectives ------------------------------------------------------------------------------------------ */
+
+rb_status rb_team_sum(const rb_team *t, double *values, int64_t n) { return t->sum(values, n); }
+rb_status rb_team_sum_whole(const rb_team *t, int32_t *values, int64_t n) { return t->sum_whole(values, n); }
+rb_status rb_team_broadcast(const rb_team *t, void *data, size_t bytes, int root) {
+  return root < 0 || root >= t->size ? RB_FAIL(RB_EINVAL, "team: no member %d among %d", root, t->size)
+                                     : t->broadcast(data, bytes, root);
+}
+rb_status rb_team_gather(const rb_team *t, const void *mine, size_t bytes, void *all) {
+  return t->gather(mine, bytes, all);
+}
+rb_status rb_team_barrier(const rb_team *t) { return t->barrier(); }
+
+rb_status rb_team_agree(const rb_team *t, rb_status mine) {
+  typedef struct {
+    int code, rank;
+    char message[512];
+  } report;
+  rb_status st = RB_OK;
+  report own = {.code = (int)mine, .rank = t->rank}, first = {0}, *all = NULL;
+  if (t->size == 1) return mine;
+  snprintf(own.message, sizeof own.message, "%s", mine == RB_OK ? "" : rb_message());
+  all = calloc((size_t)t->size, sizeof *all);
+  RB_CHECK(all, RB_ENOMEM, "host memory");
+  RB_TRY(t->gather(&own, sizeof own, all));
+  for (int k = t->size - 1; k >= 0 && t->rank == 0; k--)
+    if (all[k].code != RB_OK) first = all[k];
+  RB_TRY(t->broadcast(&first, sizeof first, 0));
+  if (first.code != RB_OK && mine == RB_OK)
+    st = RB_FAIL((rb_status)first.code, "process %d of %d: %s", first.rank, t->size, first.message);
+done:
+  free(all);
+  return mine != RB_OK ? mine : st;
+}
+
+void rb_team_share(const rb_team *t, int64_t count, int64_t *first, int64_t *end) {
+  const int64_t each = count / t->size, more = count % t->size;
+  *first = t->rank * each + (t->rank < more ? t->rank : more);
+  *end = *first + each + (t->rank < more);
+}
