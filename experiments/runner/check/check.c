@@ -139,6 +139,9 @@ static const struct {
     {&rb_smooth_family, rb_check_smooth, rb_check_smooth_golden},
     {&rb_compose_family, rb_check_compose, rb_check_compose_golden},
     {&rb_force_family, rb_check_force, rb_check_force_golden},
+    {&rb_l2force_family, rb_check_l2force, rb_check_l2force_golden},
+    {&rb_helmholtz_family, rb_check_helmholtz, rb_check_helmholtz_golden},
+    {&rb_average_family, rb_check_average, rb_check_average_golden},
     {&rb_demons_family, rb_check_demons, NULL},
     {&rb_probe_family, rb_check_probe, NULL},
 };

@@ -63,6 +63,9 @@ void rb_check_gausssum(rb_checker *c);
 void rb_check_smooth(rb_checker *c);
 void rb_check_compose(rb_checker *c);
 void rb_check_force(rb_checker *c);
+void rb_check_l2force(rb_checker *c);
+void rb_check_helmholtz(rb_checker *c);
+void rb_check_average(rb_checker *c);
 void rb_check_demons(rb_checker *c);
 void rb_check_probe(rb_checker *c);
 
@@ -78,6 +81,9 @@ void rb_check_gausssum_golden(rb_checker *c);
 void rb_check_smooth_golden(rb_checker *c);
 void rb_check_compose_golden(rb_checker *c);
 void rb_check_force_golden(rb_checker *c);
+void rb_check_l2force_golden(rb_checker *c);
+void rb_check_helmholtz_golden(rb_checker *c);
+void rb_check_average_golden(rb_checker *c);
 
 /* The sizes every family is checked at: 1, 2, primes, powers of two and their neighbours, non-cubic. */
 extern const rb_grid rb_check_grids[];

@@ -323,6 +323,7 @@ static inline int __float2int_rd(float f) { return emulated_to_int(std::floor((d
 static inline int __float2int_ru(float f) { return emulated_to_int(std::ceil((double)f)); }
 static inline int __float2int_rz(float f) { return emulated_to_int(std::trunc((double)f)); }
 static inline int __float2int_rn(float f) { return emulated_to_int(std::nearbyint((double)f)); }
+static inline int __double2int_rn(double d) { return emulated_to_int(std::nearbyint(d)); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -334,6 +335,16 @@ static inline float __fmul_rn(float a, float b) {
 static inline float __fadd_rn(float a, float b) {
   volatile float s = a + b;
   return s;
+}
+static inline double __ddiv_rn(double a, double b) {
+  volatile double q = a / b;
+  return q;
+}
+/* sin(pi x): exact at multiples of 1/2, as CUDA's. */
+static inline float sinpif(float x) {
+  const double r = std::fmod((double)x, 2.0), a = std::fabs(r), f = a > 1 ? a - 1 : a,
+               s = f == 0 ? 0 : f == 0.5 ? 1 : std::sin(3.14159265358979323846 * f);
+  return (float)((r < 0) != (a > 1) ? -s : s);
 }
 static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 /* The special-function unit, without its rounding: ex2.approx errs by up to 2 units of the last place, what is below

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Oracle of the periodic solve: double, transforms by their definition along one axis after the other, the 3 x 3
+ * system of a frequency by elimination. */
+#include "kernels/helmholtz/helmholtz.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+static rb_status supports(const rb_helmholtz_desc *d) {
+  return rb_grid_points(d->grid) <= 1 << 21 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "cpu/ref ends at 2^21 points");
+}
+static rb_status plan(const rb_backend *b, const rb_helmholtz_desc *d, rb_helmholtz_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_helmholtz_plan *p) { free(p); }
+
+/* z_k <- sum_j z_j exp(sign 2 pi i j k / n) along axis a. line[2 n]: room for a line and the n-th roots of unity. */
+static void transform(rb_grid g, int a, int sign, double complex *z, double complex *line) {
+  const int64_t n = g.n[a], stride = a == 0 ? g.n[1] * g.n[2] : a == 1 ? g.n[2] : 1;
+  double complex *root = line + n;
+  for (int64_t k = 0; k < n; k++) root[k] = cexp(sign * I * RB_TWO_PI * (double)k / (double)n);
+  for (int64_t i = 0; i < rb_grid_points(g); i++) {
+    if (i / stride % n != 0) continue;
+    for (int64_t k = 0; k < n; k++) {
+      line[k] = 0;
+      for (int64_t j = 0; j < n; j++) line[k] += z[i + j * stride] * root[j * k % n];
+    }
+    for (int64_t k = 0; k < n; k++) z[i + k * stride] = line[k];
+  }
+}
+
+/* Gauss without pivoting: m is positive definite, or a multiple of the unit matrix. */
+static void eliminate(double m[3][3], double complex u[3]) {
+  for (int k = 0; k < 3; k++)
+    for (int r = k + 1; r < 3; r++) {
+      const double q = m[r][k] / m[k][k];
+      for (int c = k; c < 3; c++) m[r][c] -= q * m[k][c];
+      u[r] -= q * u[k];
+    }
+  for (int k = 2; k >= 0; k--) {
+    for (int c = k + 1; c < 3; c++) u[k] -= m[k][c] * u[c];
+    u[k] /= m[k][k];
+  }
+}
+
+static void solve_frequency(const rb_helmholtz_desc *d, const int64_t k[3], double complex u[3]) {
+  double m[3][3], s[3], lambda = d->gamma, second[3];
+  for (int a = 0; a < 3; a++) {
+    const double angle = RB_TWO_PI * (double)k[a] / (double)d->grid.n[a], h = d->spacing[a];
+    second[a] = (2 * cos(angle) - 2) / (h * h);
+    s[a] = sin(angle) / h;
+    lambda -= d->alpha * second[a];
+  }
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) m[r][c] = r == c ? lambda - d->beta * second[r] : d->beta * s[r] * s[c];
+  eliminate(m, u);
+}
+
+static double get(rb_dtype t, const void *f, int64_t i) {
+  return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+}
+
+static rb_status solve(rb_helmholtz_plan *p, const void *f, void *v) {
+  rb_status st = RB_OK;
+  const rb_grid g = p->desc.grid;
+  const int64_t n = rb_grid_points(g);
+  double complex *z = malloc(3 * (size_t)n * sizeof *z);
+  double complex *line = malloc(2 * (size_t)(g.n[0] + g.n[1] + g.n[2]) * sizeof *line);
+  RB_CHECK(z && line, RB_ENOMEM, "host memory");
+  for (int64_t i = 0; i < 3 * n; i++) z[i] = get(p->desc.dtype, f, i);
+  for (int c = 0; c < 3; c++)
+    for (int a = 0; a < 3; a++) transform(g, a, -1, z + c * n, line);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t k[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
+    double complex u[3] = {z[i], z[n + i], z[2 * n + i]};
+    solve_frequency(&p->desc, k, u);
+    for (int c = 0; c < 3; c++) z[c * n + i] = u[c] / (double)n;
+  }
+  for (int c = 0; c < 3; c++)
+    for (int a = 0; a < 3; a++) transform(g, a, 1, z + c * n, line);
+  for (int64_t i = 0; i < 3 * n; i++) {
+    if (p->desc.dtype == RB_F64)
+      ((double *)v)[i] = creal(z[i]);
+    else
+      ((float *)v)[i] = (float)creal(z[i]);
+  }
+done:
+  free(line), free(z);
+  return st;
+}
+
+const rb_helmholtz_ops rb_helmholtz_ref = {supports, plan, solve, NULL, destroy, RB_HELMHOLTZ_PERIODIC, 0};

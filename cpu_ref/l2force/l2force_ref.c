@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Oracle of l2force: double, a node at a time. */
+#include "kernels/l2force/l2force.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static rb_status supports(const rb_l2force_desc *d) {
+  (void)d;
+  return RB_OK;
+}
+static rb_status plan(const rb_backend *b, const rb_l2force_desc *d, rb_l2force_plan **out) {
+  (void)b, (void)d;
+  *out = calloc(1, sizeof **out);
+  return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+static void destroy(rb_l2force_plan *p) { free(p); }
+
+static double get(const rb_l2force_plan *p, const void *f, int64_t i) {
+  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+}
+
+static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+  const rb_grid g = p->desc.grid;
+  const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  for (int64_t i = 0; i < n; i++)
+    for (int a = 0; a < 3; a++) {
+      const int64_t at = i / stride[a] % g.n[a], low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
+      const double rise = get(p, image, i + high * stride[a]) - get(p, image, i + low * stride[a]),
+                   slope = low == high ? 0 : rise / ((double)(high - low) * p->desc.spacing[a]),
+                   v = (get(p, mean, i) - get(p, image, i)) * slope;
+      if (p->desc.dtype == RB_F64)
+        ((double *)f)[a * n + i] = v;
+      else
+        ((float *)f)[a * n + i] = (float)v;
+    }
+  return RB_OK;
+}
+
+static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
+  *out = 0;
+  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) *out += pow(get(p, mean, i) - get(p, image, i), 2);
+  return RB_OK;
+}
+
+const rb_l2force_ops rb_l2force_ref = {supports, plan, force, energy, destroy};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/average/average.h"
+
+#include <float.h>
+#include <math.h>
+
+static const rb_average_ops *ops_of(const rb_average_plan *p) { return p->variant->ops; }
+
+size_t rb_average_sum_bytes(const rb_average_desc *d) {
+  return (size_t)d->count * (d->kind == RB_SUM_FIXED ? sizeof(int32_t) : rb_dtype_size(d->dtype));
+}
+
+rb_status rb_average_create(const rb_variant *variant, const rb_average_desc *desc, rb_average_plan **out) {
+  rb_status st = RB_OK;
+  const rb_average_ops *ops = variant->ops;
+  const rb_backend *backend;
+  rb_average_plan *p = NULL;
+  *out = NULL;
+  RB_CHECK(desc->count >= 1, RB_EINVAL, "average: %lld values a volume", (long long)desc->count);
+  RB_TRY(rb_variant_backend(variant, &backend));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(ops->plan(backend, desc, &p));
+  p->variant = variant, p->backend = backend, p->desc = *desc;
+  RB_TRY(rb_alloc(backend, rb_average_sum_bytes(desc), &p->sums));
+  RB_TRY(rb_average_clear(p));
+  *out = p;
+  p = NULL;
+done:
+  rb_average_destroy(p);
+  return st;
+}
+rb_status rb_average_clear(rb_average_plan *p) {
+  if (ops_of(p)->clear) ops_of(p)->clear(p);
+  return p->backend->fill(p->sums, 0, rb_average_sum_bytes(&p->desc));
+}
+rb_status rb_average_add(rb_average_plan *p, double weight, const void *image) {
+  if (!(weight > 0) || !isfinite(weight))
+    return RB_FAIL(RB_EINVAL, "average: weight %g; it must be positive", weight);
+  return ops_of(p)->add(p, weight, image);
+}
+rb_status rb_average_finish(rb_average_plan *p, double total, void *out) {
+  if (!(total > 0) || !isfinite(total)) return RB_FAIL(RB_EINVAL, "average: weights add up to %g", total);
+  return ops_of(p)->finish(p, total, out);
+}
+void *rb_average_sums(rb_average_plan *p) { return p->sums; }
+void rb_average_destroy(rb_average_plan *p) {
+  if (!p) return;
+  rb_release(p->backend, p->sums);
+  ops_of(p)->destroy(p);
+}
+
+double rb_average_bytes(const rb_average_desc *d) {
+  return (double)d->count * (double)rb_dtype_size(d->dtype) + 2 * (double)rb_average_sum_bytes(d);
+}
+double rb_average_tolerance(const rb_average_desc *d, int images, double range) {
+  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  if (d->kind == RB_SUM_FIXED) return 0.5 / RB_AVERAGE_UNIT + epsilon * range;
+  return (images + 2) * epsilon * range;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/helmholtz/helmholtz.h"
+
+#include <float.h>
+#include <math.h>
+
+static const rb_helmholtz_ops *ops_of(const rb_helmholtz_plan *p) { return p->variant->ops; }
+int rb_helmholtz_is_direct(const rb_variant *variant) {
+  return ((const rb_helmholtz_ops *)variant->ops)->solve != NULL;
+}
+
+static rb_status check(const rb_helmholtz_desc *d) {
+  rb_status st = RB_OK;
+  for (int a = 0; a < 3; a++) {
+    RB_CHECK(d->grid.n[a] >= 1 && d->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "helmholtz: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)d->grid.n[a]);
+    RB_CHECK(d->spacing[a] > 0 && isfinite(d->spacing[a]), RB_EINVAL,
+             "helmholtz: the spacing of axis %d is %g; it must be positive", a + 1, d->spacing[a]);
+  }
+  RB_CHECK(d->alpha >= 0 && isfinite(d->alpha) && d->beta >= 0 && isfinite(d->beta) && isfinite(d->gamma), RB_EINVAL,
+           "helmholtz: alpha %g and beta %g must not be negative", d->alpha, d->beta);
+  RB_CHECK(d->border == 1 || d->border == 2, RB_EINVAL, "helmholtz: %d border layers; 1 or 2 work", d->border);
+done:
+  return st;
+}
+
+/* What the boundary and the method rule out, the same for all variants of a kind. */
+static rb_status check_kind(const rb_helmholtz_ops *ops, const rb_helmholtz_desc *d) {
+  rb_status st = RB_OK;
+  RB_CHECK(ops->boundary == RB_HELMHOLTZ_PERIODIC || d->beta == 0, RB_EUNSUPPORTED,
+           "helmholtz: beta is %g; solvers with a border of zeros neglect it and take 0 only", d->beta);
+  RB_CHECK(d->gamma > 0 || (ops->solve && d->gamma != 0), RB_EUNSUPPORTED, "helmholtz: gamma is %g; %s", d->gamma,
+           ops->solve ? "it must not be 0" : "over-relaxation needs it positive: with gamma < 0 it diverges");
+done:
+  return st;
+}
+
+rb_status rb_helmholtz_create(const rb_variant *variant, const rb_helmholtz_desc *desc, rb_helmholtz_plan **out) {
+  rb_status st = RB_OK;
+  const rb_helmholtz_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  RB_TRY(check(desc));
+  RB_TRY(rb_variant_backend(variant, &backend));
+  RB_TRY(check_kind(ops, desc));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+done:
+  return st;
+}
+rb_status rb_helmholtz_solve(rb_helmholtz_plan *p, const void *f, void *v) {
+  if (!ops_of(p)->solve) return RB_FAIL(RB_EINVAL, "helmholtz: %s makes sweeps, it does not solve", p->variant->name);
+  return ops_of(p)->solve(p, f, v);
+}
+rb_status rb_helmholtz_sweep(rb_helmholtz_plan *p, int sweeps, double omega, const void *f, void *v) {
+  if (!ops_of(p)->sweep) return RB_FAIL(RB_EINVAL, "helmholtz: %s solves, it makes no sweeps", p->variant->name);
+  if (sweeps < 0 || !(omega > 0 && omega < 2))
+    return RB_FAIL(RB_EINVAL, "helmholtz: %d sweeps, omega %g; omega lies between 0 and 2", sweeps, omega);
+  return ops_of(p)->sweep(p, sweeps, omega, f, v);
+}
+void rb_helmholtz_destroy(rb_helmholtz_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_helmholtz_omega(const rb_helmholtz_desc *d, rb_omega kind) {
+  double rho = 0, diagonal = 0;
+  for (int a = 0; a < 3; a++) {
+    const double n = (double)d->grid.n[a];
+    rho += n > 2 ? cos(RB_TWO_PI / 2 / (n - 1)) / 3 : 0;
+    diagonal += 2 * d->alpha / (d->spacing[a] * d->spacing[a]);
+  }
+  if (kind == RB_OMEGA_SHIFTED) rho *= diagonal / (diagonal + d->gamma);
+  return 2 / (1 + sqrt(1 - rho * rho));
+}
+
+double rb_helmholtz_bytes(const rb_variant *variant, const rb_helmholtz_desc *d, int sweeps) {
+  const rb_helmholtz_ops *ops = variant->ops;
+  const double field = 3.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
+  if (ops->solve) return 2 * field;
+  const double passes = ops->sweeps_a_pass ? ceil((double)sweeps / ops->sweeps_a_pass) : 2.0 * sweeps;
+  return 3 * field * passes;
+}
+double rb_helmholtz_tolerance(const rb_helmholtz_desc *d, double range) {
+  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  return 4 * epsilon * (4 + log2((double)rb_grid_points(d->grid))) * range / fabs(d->gamma);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/l2force/l2force.h"
+
+#include <float.h>
+#include <math.h>
+
+static const rb_l2force_ops *ops_of(const rb_l2force_plan *p) { return p->variant->ops; }
+
+rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out) {
+  rb_status st = RB_OK;
+  const rb_l2force_ops *ops = variant->ops;
+  const rb_backend *backend;
+  rb_l2force_plan *p = NULL;
+  *out = NULL;
+  for (int a = 0; a < 3; a++) {
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "l2force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+    RB_CHECK(desc->spacing[a] > 0 && isfinite(desc->spacing[a]), RB_EINVAL,
+             "l2force: the spacing of axis %d is %g; it must be positive", a + 1, desc->spacing[a]);
+  }
+  RB_TRY(rb_variant_backend(variant, &backend));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(ops->plan(backend, desc, &p));
+  p->variant = variant, p->backend = backend, p->desc = *desc;
+  RB_TRY(rb_alloc(backend, sizeof *p->kept, (void **)&p->kept));
+  *out = p;
+  p = NULL;
+done:
+  rb_l2force_destroy(p);
+  return st;
+}
+rb_status rb_l2force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+  return ops_of(p)->force(p, mean, image, f);
+}
+rb_status rb_l2force_energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
+  rb_status st = RB_OK;
+  RB_TRY(ops_of(p)->energy(p, mean, image, p->kept));
+  RB_TRY(p->backend->download(out, p->kept, sizeof *out));
+done:
+  return st;
+}
+void rb_l2force_destroy(rb_l2force_plan *p) {
+  if (!p) return;
+  rb_release(p->backend, p->kept);
+  ops_of(p)->destroy(p);
+}
+
+static double epsilon(rb_dtype t) { return t == RB_F64 ? DBL_EPSILON : FLT_EPSILON; }
+double rb_l2force_bytes(const rb_l2force_desc *d) {
+  return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
+}
+double rb_l2force_tolerance(const rb_l2force_desc *d, double range) {
+  const double least = fmin(d->spacing[0], fmin(d->spacing[1], d->spacing[2]));
+  return 4 * epsilon(d->dtype) * 2 * range * 2 * range / least;
+}
+double rb_l2force_energy_tolerance(const rb_l2force_desc *d, double range) {
+  const double n = (double)rb_grid_points(d->grid);
+  return n * 4 * range * range * (2 * epsilon(d->dtype) + n * DBL_EPSILON);
+}
