@@ -129,9 +129,10 @@ typedef struct {
   const char *name; /* results go to files of that name: warped.nii.gz; no file where it begins with '.' */
   rb_output_kind kind;
   const char *what;
-  /* Of template `t`. May use the backend; not inside a solve. */
+  /* Of template `t`, one of this member's share. May use the backend; not inside a solve. */
   rb_status (*get)(void *state, int t, void *out);
   int (*length)(void *state); /* time points of RB_OUTPUT_PATHS; else NULL */
+  int common;                 /* one for all templates, the same on all members of a team; `t` is not read */
 } rb_output;
 
 /* ---- the solver ------------------------------------------------------------------------------------------- */
@@ -147,6 +148,7 @@ typedef struct rb_solver {
   const char *preferred, *otherwise; /* the variant where none is named: the first of them that runs here */
   int takes;                         /* RB_TAKES_ flags */
   int teams;                         /* whether several processes can share a problem's templates */
+  int cohort;                        /* any number of templates, with or without a reference; else one of each */
   const char *about;                 /* a paragraph for `register NAME --help`; "" */
   /* The kernels that a variant is put together from, as text. */
   void (*made_of)(const rb_variant *v, char *out, size_t size);

@@ -169,14 +169,14 @@ static rb_status labels_smoothed(void *p, int t, void *out) {
   return rb_claire_labels(((state *)p)->claire, ((state *)p)->subject.labels, 1, out);
 }
 static const rb_output outputs[] = {
-    {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL},
-    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL},
-    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL},
-    {"detF", RB_OUTPUT_SCALAR, "determinant of the deformation gradient, by transport", determinant, NULL},
-    {"labels", RB_OUTPUT_LABELS, "the template's labels, carried by their indicators", labels, NULL},
+    {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
+    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
+    {"detF", RB_OUTPUT_SCALAR, "determinant of the deformation gradient, by transport", determinant, NULL, 0},
+    {"labels", RB_OUTPUT_LABELS, "the template's labels, carried by their indicators", labels, NULL, 0},
     {".labels-smoothed", RB_OUTPUT_LABELS, "by smoothed indicators, brunn2020's protocol: Dice only", labels_smoothed,
-     NULL},
-    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL},
+     NULL, 0},
+    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 
 const rb_solver rb_solver_claire = {

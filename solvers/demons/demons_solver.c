@@ -191,12 +191,12 @@ static rb_status labels(void *p, int t, void *out) {
   return rb_demons_labels(((state *)p)->demons, ((state *)p)->subject.labels, out);
 }
 static const rb_output outputs[] = {
-    {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL},
-    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL},
-    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL},
-    {"detF", RB_OUTPUT_SCALAR, "determinant of I + du/dx", determinant, NULL},
-    {"labels", RB_OUTPUT_LABELS, "the template's labels, each voxel's the nearest", labels, NULL},
-    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL},
+    {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
+    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
+    {"detF", RB_OUTPUT_SCALAR, "determinant of I + du/dx", determinant, NULL, 0},
+    {"labels", RB_OUTPUT_LABELS, "the template's labels, each voxel's the nearest", labels, NULL, 0},
+    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 
 const rb_solver rb_solver_demons = {

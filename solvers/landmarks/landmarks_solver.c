@@ -145,10 +145,10 @@ done:
 }
 static int time_points(void *p) { return ((state *)p)->options.steps; }
 static const rb_output outputs[] = {
-    {"matched", RB_OUTPUT_POINTS, "the template's points at t = 1", matched, NULL},
-    {"momentum", RB_OUTPUT_POINT_VECTORS, "a vector a point, at t = 0", momentum, NULL},
-    {"trajectories", RB_OUTPUT_PATHS, "positions at every time point", trajectories, time_points},
-    {NULL, RB_OUTPUT_POINTS, NULL, NULL, NULL},
+    {"matched", RB_OUTPUT_POINTS, "the template's points at t = 1", matched, NULL, 0},
+    {"momentum", RB_OUTPUT_POINT_VECTORS, "a vector a point, at t = 0", momentum, NULL, 0},
+    {"trajectories", RB_OUTPUT_PATHS, "positions at every time point", trajectories, time_points, 0},
+    {NULL, RB_OUTPUT_POINTS, NULL, NULL, NULL, 0},
 };
 
 static rb_status carry(void *p, int64_t n, double *x) { return rb_landmarks_apply(((state *)p)->landmarks, n, x); }

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- command line ----------------------------------------------------------------------------------------- */
-
 static int print_methods(void) {
   int count;
   const rb_solver *const *all = rb_solvers(&count);
@@ -23,92 +21,6 @@ static int print_methods(void) {
   for (int k = 0; k < count; k++) printf("  %-11s %s\n", all[k]->family->name, all[k]->family->what);
   printf("\n'regbench register METHOD --help' shows its options, files and exit codes.\n");
   return RB_EXIT_OK;
-}
-
-/* "64" or "NX,NY,NZ" in the file's order. */
-static int parse_size(const char *text, rb_grid *out) {
-  long long n[3];
-  char rest;
-  if (sscanf(text, "%lld,%lld,%lld%c", &n[0], &n[1], &n[2], &rest) != 3) {
-    if (sscanf(text, "%lld%c", &n[0], &rest) != 1) return 0;
-    n[1] = n[2] = n[0];
-  }
-  for (int a = 0; a < 3; a++)
-    if (n[a] < 4 || n[a] > 4096) return 0;
-  *out = rb_grid_make(n[2], n[1], n[0]);
-  return 1;
-}
-
-/* An option that belongs to the verb. 0 when argv[*i] was one or none of them (*taken tells), else an exit code. */
-static int common_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
-  const int images = r->solver->takes & RB_TAKES_IMAGES;
-  const struct {
-    const char *name;
-    const char **to;
-    int offered;
-  } texts[] = {{"--template", &r->files[RB_TEMPLATE], 1},
-               {"--reference", &r->files[RB_REFERENCE], 1},
-               {"--variant", &r->variant, 1},
-               {"--out", &r->out, 1},
-               {"--template-labels", &r->labels[RB_TEMPLATE], images},
-               {"--reference-labels", &r->labels[RB_REFERENCE], images},
-               {"--apply", &r->apply, r->solver->carry != NULL}};
-  const char *value;
-  char *end;
-  *taken = 1;
-  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-    if (!texts[k].offered || !(value = rb_option(argc, argv, i, texts[k].name))) continue;
-    if (!*value) return rb_usage("register", "%s needs a value", texts[k].name);
-    *texts[k].to = value;
-    return 0;
-  }
-  if (images && (value = rb_option(argc, argv, i, "--size"))) {
-    if (!parse_size(value, &r->grid))
-      return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
-  } else if (images && (value = rb_option(argc, argv, i, "--resample"))) {
-    if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
-  } else if (images && strcmp(argv[*i], "--ignore-geometry") == 0) {
-    r->ignore_geometry = 1;
-  } else if (r->solver->velocity_at && (value = rb_option(argc, argv, i, "--grid"))) {
-    r->spacing = strtod(value, &end);
-    if (end == value || *end || !isfinite(r->spacing) || !(r->spacing > 0))
-      return rb_usage("register", "--grid '%s' is not a positive number", value);
-  } else {
-    *taken = 0;
-  }
-  return 0;
-}
-
-/* As common_option, for the solver's own. */
-static int solver_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
-  *taken = 0;
-  for (const rb_solver_option *o = r->solver->options; o->name && !*taken; o++) {
-    char name[64];
-    const char *value;
-    snprintf(name, sizeof name, "--%s", o->name);
-    if (o->type == RB_OPTION_FLAG)
-      value = strcmp(argv[*i], name) == 0 ? "1" : NULL;
-    else
-      value = rb_option(argc, argv, i, name);
-    if (!value) continue;
-    *taken = 1;
-    if (!*value) return rb_usage("register", "%s needs a value", name);
-    if (rb_solver_option_set(o, r->options, value) != RB_OK) return rb_usage("register", "%s", rb_message());
-  }
-  return 0;
-}
-
-static int parse(int argc, char **argv, rb_register_request *r) {
-  for (int i = 0; i < argc; i++) {
-    int taken, code = common_option(argc, argv, &i, r, &taken);
-    if (!code && !taken) code = solver_option(argc, argv, &i, r, &taken);
-    if (code) return code;
-    if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
-  }
-  if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
-  if (!r->labels[0] != !r->labels[1])
-    return rb_usage("register", "--template-labels and --reference-labels go together");
-  return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }
 
 /* ---- the registration ------------------------------------------------------------------------------------- */
@@ -157,28 +69,34 @@ done:
   return st;
 }
 
-/* RB_ENOMEM when the prediction exceeds what the variant's backend has free. */
+/* RB_ENOMEM when the prediction for this process's share exceeds what the variant's backend has free; heard by all.
+ */
 static rb_status fits(const rb_register_request *r, const rb_variant *v, const rb_problem_shape *shape,
                       size_t *need) {
   rb_status st = RB_OK;
   const rb_backend *b;
+  rb_problem_shape own = *shape;
   size_t total, available, host;
+  int64_t first, end;
   const int images = shape->points == 0;
-  RB_TRY(r->solver->predict(v, r->options, shape, need, &host));
+  rb_team_share(r->team, shape->templates, &first, &end);
+  own.templates = (int)(end - first);
+  RB_TRY(r->solver->predict(v, r->options, &own, need, &host));
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(b->memory(&total, &available));
   RB_CHECK(*need <= available, RB_ENOMEM, "%s needs about %.1f GB of %s memory for %s and %.1f GB are free; take %s",
            v->name, 1e-9 * (double)*need, b->name, images ? "this grid" : "these points", 1e-9 * (double)available,
            images ? "a smaller --size" : "fewer --steps or points");
 done:
-  return st;
+  return rb_team_agree(r->team, st);
 }
 
 /* All that can be refused before the solver is made. */
 static rb_status prepare(const rb_register_request *r, const rb_variant *v, rb_register_inputs *in, size_t *need) {
   rb_status st = RB_OK;
   const rb_solver *s = r->solver;
-  const rb_problem_shape asked = {.grid = r->grid, .channels = 1, .templates = 1, .labels = r->labels[0] != NULL};
+  const rb_problem_shape asked = {
+      .grid = r->grid, .channels = 1, .templates = s->cohort ? r->image_count : 1, .labels = r->labels[0] != NULL};
   if (r->grid.n[0]) RB_TRY(fits(r, v, &asked, need)); /* before anything of that size is made */
   RB_TRY(rb_register_read(r, in));
   if (s->check) RB_TRY(s->check(&in->problem));
@@ -197,12 +115,12 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   watcher w = {.solver = s};
   void *state = NULL;
   const double started = rb_now();
-  RB_TRY(choose_variant(r, &v));
+  RB_TRY(rb_team_agree(r->team, choose_variant(r, &v)));
   RB_TRY(prepare(r, v, &in, &costs.predicted));
   rb_memory_reset_peak(v->backend);
   RB_TRY(s->create(v, r->options, &in.problem, r->team, &rb_interrupted, &state));
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
-  solution->watch = watch, solution->context = &w;
+  if (r->team->rank == 0) solution->watch = watch, solution->context = &w; /* one voice */
   RB_TRY(s->solve(state, solution));
   if (v->backend == RB_CUDA && solution->seconds >= 0.5) /* the counter ticks slowly */
     costs.energy = rb_nvml_energy() - joules;
@@ -217,7 +135,7 @@ done:
 /* ---- exit codes ------------------------------------------------------------------------------------------- */
 
 static int exit_code_of_failure(rb_status st) {
-  fprintf(stderr, "regbench register: %s\n", rb_message());
+  if (rb_team_rank() == 0) fprintf(stderr, "regbench register: %s\n", rb_message()); /* all members know it */
   switch (st) {
     case RB_EINVAL:
     case RB_EFORMAT:
@@ -239,8 +157,9 @@ static int exit_code_of_failure(rb_status st) {
 static int exit_code_of_end(const rb_register_request *r, const rb_solution *s) {
   if (s->as_asked) return RB_EXIT_OK;
   fflush(stdout); /* the reason comes last wherever both streams go */
-  fprintf(stderr, "regbench register: %s%s%s; the best iterate is in %s\n", rb_solver_end_name(s->end),
-          s->advice ? ": " : "", s->advice ? s->advice : "", r->out);
+  if (r->team->rank == 0)
+    fprintf(stderr, "regbench register: %s%s%s; the best iterate is in %s\n", rb_solver_end_name(s->end),
+            s->advice ? ": " : "", s->advice ? s->advice : "", r->out);
   return s->end == RB_END_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }
 
@@ -272,7 +191,7 @@ int rb_cmd_register(int argc, char **argv) {
   r.options = calloc(1, r.solver->options_size);
   if (!r.options) return exit_code_of_failure(RB_FAIL(RB_ENOMEM, "host memory"));
   r.solver->defaults(r.options);
-  code = parse(argc - 1, argv + 1, &r);
+  code = rb_register_parse(argc - 1, argv + 1, &r);
   if (!code) {
     rb_catch_interrupts();
     const rb_status st = run(&r, &solution);
@@ -280,6 +199,7 @@ int rb_cmd_register(int argc, char **argv) {
     code = st == RB_OK ? exit_code_of_end(&r, &solution) : exit_code_of_failure(st);
   }
   rb_solution_free(&solution);
+  rb_cohort_list_free(r.images, r.image_count);
   free(r.options);
   return code;
 }

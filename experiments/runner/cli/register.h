@@ -5,6 +5,7 @@
 #define RB_REGISTER_H
 
 #include "datasets/points.h"
+#include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/inputs/pairs.h"
 #include "solvers/solver.h"
 
@@ -16,14 +17,21 @@ typedef struct {
   rb_grid grid;                                             /* {0}: the images' own */
   rb_resampling how;
   int ignore_geometry;
+  const char *list; /* of a cohort, or NULL */
+  char **images;    /* of a cohort; owned */
+  int image_count;
+  int leave_out;  /* files of a cohort that do not serve are left out, and told; else they are fatal */
   double spacing; /* of the grid around points; 0: none */
 } rb_register_request;
 
 /* What the files hold; the problem points into it. */
 typedef struct {
   rb_pair pair;
+  rb_cohort cohort, reference; /* reference: of a cohort, one image or none */
   rb_points points[2], applied;
-  rb_subject subject[2];
+  rb_subject subject[2]; /* of a pair; [RB_REFERENCE] of a cohort, too */
+  rb_subject *templates; /* of a cohort; owned */
+  const rb_volume *like; /* the images' geometry */
   rb_problem problem;
 } rb_register_inputs;
 
@@ -32,6 +40,8 @@ typedef struct {
   size_t predicted, peak, peak_with_results; /* bytes on the backend */
 } rb_register_costs;
 
+/* What follows the method's name. 0 or an exit code, told. */
+int rb_register_parse(int argc, char **argv, rb_register_request *r);
 /* `regbench register METHOD --help`, from the solver's tables. */
 void rb_register_print_help(const rb_solver *s);
 

@@ -11,6 +11,16 @@ static const char images[] =
     "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
     "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
+static const char cohort[] =
+    "NIfTI images of one grid, or of any with --size. Several processes share them: mpirun -n 4 regbench register "
+    "...\n\n"
+    "  --images A B C ...           the images\n"
+    "  --list FILE                  or a list of them, a file a line (first column; relative to the list)\n"
+    "  --reference R                all are deformed onto this image: no mean is made\n"
+    "  --leave-out-bad              images that cannot be used are left out, and told (default: they end the run)\n"
+    "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
+    "  --resample antialias|point   how images come to that grid (default antialias)\n"
+    "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
 static const char points[] =
     "Two sets of corresponding points: legacy VTK (ASCII) or CSV, 2D or 3D.\n\n"
     "  --apply FILE                 carry these points, or this mesh's, along as well\n"
@@ -60,10 +70,10 @@ void rb_register_print_help(const rb_solver *s) {
   void *options = calloc(1, s->options_size);
   if (!options) return;
   s->defaults(options);
-  printf("usage: regbench register %s --template A --reference B --out DIR [OPTIONS]\n\n%s\n\n", name,
-         s->family->what);
+  printf("usage: regbench register %s %s --out DIR [OPTIONS]\n\n%s\n\n", name,
+         s->cohort ? "--images A B C ... | --list FILE" : "--template A --reference B", s->family->what);
   if (*s->about) printf("%s\n", s->about);
-  printf("%s", s->takes & RB_TAKES_IMAGES ? images : points);
+  printf("%s", s->cohort ? cohort : s->takes & RB_TAKES_IMAGES ? images : points);
   printf("  --variant NAME               'regbench list %s' shows all (default %s, %s without a GPU)\n", name,
          s->preferred, s->otherwise);
   for (const rb_solver_option *o = s->options; o->name; o++) print_option(o, options);

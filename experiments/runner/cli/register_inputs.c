@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +64,7 @@ static rb_status read_images(const rb_register_request *r, rb_register_inputs *i
   const int labels = pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE];
   if (labels) RB_TRY(common_labels(pair));
   in->problem.shape = (rb_problem_shape){.grid = pair->grid, .channels = 1, .templates = 1, .labels = labels};
+  in->like = &pair->like;
   for (int k = 0; k < 2; k++) in->subject[k] = (rb_subject){.image = pair->image[k], .labels = pair->labels[k]};
 done:
   return st;
@@ -91,15 +93,72 @@ done:
   return st;
 }
 
+/* Files that do not serve: fatal, or left out of the list. All of them are told before anything is decided. */
+static rb_status sort_out(const rb_register_request *r, rb_cohort_request *files, const char **kept) {
+  rb_status st = RB_OK;
+  char *complaints = NULL;
+  int count = 0, *bad = calloc((size_t)files->count, sizeof *bad);
+  RB_CHECK(bad, RB_ENOMEM, "host memory");
+  RB_TRY(rb_cohort_inspect(files, r->team, bad, &complaints));
+  for (int i = 0; i < files->count; i++)
+    if (!bad[i]) kept[count++] = files->files[i];
+  if (complaints && count < files->count) fprintf(stderr, "%s", complaints);
+  RB_CHECK(count == files->count || r->leave_out, RB_EINVAL,
+           "%d of %d images cannot be used (above); mend them or leave them out by --leave-out-bad",
+           files->count - count, files->count);
+  if (count < files->count && r->team->rank == 0)
+    fprintf(stderr, "regbench register: %d of %d images are left out\n", files->count - count, files->count);
+  files->files = kept, files->count = count;
+  RB_CHECK(count >= 2 || r->files[RB_REFERENCE], RB_EINVAL, "%d images are left: too few for an atlas", count);
+done:
+  free(complaints), free(bad);
+  return st;
+}
+
+static rb_status read_reference(const rb_register_request *r, rb_register_inputs *in) {
+  rb_status st = RB_OK;
+  const rb_cohort_request one = {&r->files[RB_REFERENCE], 1, r->how, in->cohort.grid, r->ignore_geometry};
+  if (!r->files[RB_REFERENCE]) return RB_OK;
+  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(r->images[0], r->files[RB_REFERENCE]));
+  RB_TRY(rb_cohort_read(&one, rb_team_self(), &in->reference));
+  in->subject[RB_REFERENCE].image = in->reference.image[0];
+  in->problem.reference = &in->subject[RB_REFERENCE];
+done:
+  return st;
+}
+
+static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *in) {
+  rb_status st = RB_OK;
+  rb_cohort_request files = {(const char *const *)r->images, r->image_count, r->how, r->grid, r->ignore_geometry};
+  const char **kept = calloc((size_t)r->image_count, sizeof *kept);
+  RB_CHECK(kept, RB_ENOMEM, "host memory");
+  RB_TRY(rb_team_agree(r->team, make_folder(r->out)));
+  RB_TRY(sort_out(r, &files, kept));
+  RB_TRY(rb_cohort_read(&files, r->team, &in->cohort));
+  in->templates = calloc((size_t)in->cohort.count, sizeof *in->templates);
+  RB_CHECK(in->templates, RB_ENOMEM, "host memory");
+  for (int i = 0; i < in->cohort.count; i++) in->templates[i].image = in->cohort.image[i];
+  in->problem.templates = in->templates, in->problem.reference = NULL;
+  in->problem.shape = (rb_problem_shape){.grid = in->cohort.grid, .channels = 1, .templates = in->cohort.count};
+  in->like = &in->cohort.like;
+  RB_TRY(rb_team_agree(r->team, read_reference(r, in)));
+done:
+  free(kept);
+  return st;
+}
+
 rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in) {
   *in = (rb_register_inputs){0};
   in->problem.templates = &in->subject[RB_TEMPLATE];
   in->problem.reference = &in->subject[RB_REFERENCE];
+  if (r->solver->cohort) return read_cohort(r, in);
   return r->solver->takes & RB_TAKES_IMAGES ? read_images(r, in) : read_points(r, in);
 }
 
 void rb_register_inputs_free(rb_register_inputs *in) {
   rb_pair_free(&in->pair);
+  rb_cohort_free(&in->cohort), rb_cohort_free(&in->reference);
+  free(in->templates);
   rb_points_free(&in->applied);
   for (int k = 0; k < 2; k++) rb_points_free(&in->points[k]);
 }

@@ -17,7 +17,8 @@
 /* What is worked out from the outputs, whichever solver made them. */
 typedef struct {
   int has_determinant;
-  double least, mean, greatest; /* of its determinant */
+  double *det; /* [templates][3]: least, mean, greatest of each one's determinant; 0 for those of other processes */
+  double least, mean, greatest; /* over all templates */
   json_t *dice;                 /* overlaps before and after, or NULL */
   double dice_before, dice_after;
 } quality;
@@ -67,12 +68,17 @@ done:
   return st;
 }
 
-static rb_status write_field(const rb_register_request *r, const rb_pair *pair, const rb_output *o, const float *f) {
+/* Of template `t` of a cohort: name_001_file.nii.gz. */
+static rb_status write_field(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o, int t,
+                             const float *f) {
   rb_status st = RB_OK;
-  char path[4096];
-  RB_TRY(rb_path(path, sizeof path, "%s/%s.nii.gz", r->out, o->name));
-  RB_TRY(o->kind == RB_OUTPUT_VECTOR ? rb_volume_write_vector(path, &pair->like, pair->grid, f)
-                                     : rb_volume_write(path, &pair->like, pair->grid, f));
+  const rb_grid grid = in->problem.shape.grid;
+  char path[4096], of_template[160] = "";
+  if (r->solver->cohort && !o->common)
+    snprintf(of_template, sizeof of_template, "_%03d_%s", t + 1, in->cohort.name[t]);
+  RB_TRY(rb_path(path, sizeof path, "%s/%s%s.nii.gz", r->out, o->name, of_template));
+  RB_TRY(o->kind == RB_OUTPUT_VECTOR ? rb_volume_write_vector(path, in->like, grid, f)
+                                     : rb_volume_write(path, in->like, grid, f));
 done:
   return st;
 }
@@ -80,12 +86,27 @@ done:
 /* ---- quality ---------------------------------------------------------------------------------------------- */
 
 /* A determinant that is no number leaves its mark on all three values. */
-static void measure_determinant(const float *det, int64_t n, quality *q) {
+static void measure_determinant(const float *det, int64_t n, double out[3]) {
   double sum = 0, least = INFINITY, greatest = -INFINITY;
   for (int64_t i = 0; i < n; i++)
     sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
   if (!isfinite(sum)) least = greatest = NAN;
-  q->has_determinant = 1, q->least = least, q->mean = sum / (double)n, q->greatest = greatest;
+  out[0] = least, out[1] = sum / (double)n, out[2] = greatest;
+}
+
+/* Over the team, then over the templates. A value has one owner. */
+static rb_status join_determinants(const rb_team *team, int templates, quality *q) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_team_sum(team, q->det, 3 * (int64_t)templates));
+  q->least = INFINITY, q->greatest = -INFINITY;
+  for (int t = 0; t < templates; t++) {
+    const double *d = q->det + 3 * t;
+    q->least = d[0] >= q->least ? q->least : d[0]; /* a NaN stays */
+    q->greatest = d[2] <= q->greatest ? q->greatest : d[2];
+    q->mean += d[1] / templates;
+  }
+done:
+  return st;
 }
 
 /* "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */
@@ -125,12 +146,12 @@ static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, vo
 }
 
 static rb_status write_output(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
-                              void *state, quality *q) {
+                              void *state, int t, quality *q) {
   rb_status st = RB_OK;
   const size_t bytes = output_bytes(o, &in->problem.shape, state);
   void *room = malloc(bytes);
   RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for results", bytes);
-  RB_TRY(o->get(state, 0, room));
+  RB_TRY(o->get(state, t, room));
   switch (o->kind) {
     case RB_OUTPUT_POINTS:
       RB_TRY(write_points(r, o->name, r->files[RB_TEMPLATE], &in->points[0], room));
@@ -142,9 +163,12 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
       break;
     default:
-      if (strcmp(o->name, "detF") == 0) measure_determinant(room, rb_grid_points(in->pair.grid), q);
+      if (strcmp(o->name, "detF") == 0) {
+        measure_determinant(room, rb_grid_points(in->problem.shape.grid), q->det + 3 * t);
+        q->has_determinant = 1;
+      }
       if (o->kind == RB_OUTPUT_LABELS) measure_labels(o->name, &in->pair, room, q);
-      if (*o->name != '.') RB_TRY(write_field(r, &in->pair, o, room));
+      if (*o->name != '.') RB_TRY(write_field(r, in, o, t, room));
   }
 done:
   free(room);
@@ -169,6 +193,24 @@ static rb_status write_carried(const rb_register_request *r, const rb_register_i
                                   rb_register_grid_margin(r->solver, r->options), r->spacing));
 done:
   free(x);
+  return st;
+}
+
+/* Of this member's templates; what is common to all, by rank 0. */
+static rb_status write_outputs(const rb_register_request *r, const rb_register_inputs *in, void *state, quality *q) {
+  rb_status st = RB_OK;
+  int64_t first, end;
+  rb_team_share(r->team, in->problem.shape.templates, &first, &end);
+  for (const rb_output *o = r->solver->outputs; o->name; o++) {
+    if (o->kind == RB_OUTPUT_LABELS && !in->problem.shape.labels) continue;
+    if (o->common) {
+      if (r->team->rank == 0) RB_TRY(write_output(r, in, o, state, 0, q));
+      continue;
+    }
+    for (int64_t t = first; t < end; t++) RB_TRY(write_output(r, in, o, state, (int)t, q));
+  }
+  RB_TRY(write_carried(r, in, state));
+done:
   return st;
 }
 
@@ -223,6 +265,16 @@ static void add_inputs(json_t *j, const rb_register_request *r, const rb_registe
     json_object_set_new(j, "points",
                         json_pack("{s:s,s:s,s:I,s:i}", "template", r->files[0], "reference", r->files[1], "count",
                                   (json_int_t)shape->points, "dimension", shape->dim));
+    return;
+  }
+  json_object_set_new(j, "processes", json_integer(r->team->size));
+  json_object_set_new(
+      j, "grid_xyz",
+      json_pack("[I,I,I]", (json_int_t)shape->grid.n[2], (json_int_t)shape->grid.n[1], (json_int_t)shape->grid.n[0]));
+  if (r->solver->cohort) {
+    json_t *names = json_array();
+    for (int t = 0; t < in->cohort.count; t++) json_array_append_new(names, json_string(in->cohort.name[t]));
+    json_object_set_new(j, "images", names);
     return;
   }
   json_object_set_new(j, "images",
@@ -289,16 +341,19 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
                             void *state, const rb_solution *s, rb_register_costs *costs, double started) {
   rb_status st = RB_OK;
   const rb_backend *b;
-  quality q = {0};
+  const int templates = in->problem.shape.templates;
+  quality q = {.det = calloc(3 * (size_t)templates, sizeof *q.det)};
+  RB_CHECK(q.det, RB_ENOMEM, "host memory");
   RB_TRY(rb_backend_get(v->backend, &b));
-  for (const rb_output *o = r->solver->outputs; o->name; o++)
-    if (o->kind != RB_OUTPUT_LABELS || in->problem.shape.labels) RB_TRY(write_output(r, in, o, state, &q));
-  RB_TRY(write_carried(r, in, state));
+  RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
+  if (q.has_determinant) RB_TRY(join_determinants(r->team, templates, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;
+  if (r->team->rank > 0) goto done; /* one writer */
   RB_TRY(write_metrics(r, in, v, s, costs, &q));
   print_summary(r, v, s, &q, costs->total);
 done:
   json_decref(q.dice);
+  free(q.det);
   return st;
 }

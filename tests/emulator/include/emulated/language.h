@@ -343,7 +343,9 @@ static inline double __ddiv_rn(double a, double b) {
 /* sin(pi x): exact at multiples of 1/2, as CUDA's. */
 static inline float sinpif(float x) {
   const double r = std::fmod((double)x, 2.0), a = std::fabs(r), f = a > 1 ? a - 1 : a,
-               s = f == 0 ? 0 : f == 0.5 ? 1 : std::sin(3.14159265358979323846 * f);
+               s = f == 0     ? 0
+                   : f == 0.5 ? 1
+                              : std::sin(3.14159265358979323846 * f);
   return (float)((r < 0) != (a > 1) ? -s : s);
 }
 static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of `register METHOD`: options of the verb, then those of the solver's table. */
+#include "experiments/runner/cli/commands.h"
+#include "experiments/runner/cli/register.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "64" or "NX,NY,NZ" in the file's order. */
+static int parse_size(const char *text, rb_grid *out) {
+  long long n[3];
+  char rest;
+  if (sscanf(text, "%lld,%lld,%lld%c", &n[0], &n[1], &n[2], &rest) != 3) {
+    if (sscanf(text, "%lld%c", &n[0], &rest) != 1) return 0;
+    n[1] = n[2] = n[0];
+  }
+  for (int a = 0; a < 3; a++)
+    if (n[a] < 4 || n[a] > 4096) return 0;
+  *out = rb_grid_make(n[2], n[1], n[0]);
+  return 1;
+}
+
+/* --images A B C: up to the next option. */
+static int take_images(int argc, char **argv, int *i, rb_register_request *r) {
+  int count = 0;
+  while (*i + 1 + count < argc && strncmp(argv[*i + 1 + count], "--", 2) != 0) count++;
+  if (count == 0 || r->images) return rb_usage("register", "--images names all images, once");
+  r->images = calloc((size_t)count, sizeof *r->images);
+  for (int k = 0; k < count && r->images; k++)
+    if ((r->images[k] = strdup(argv[*i + 1 + k]))) r->image_count++;
+  if (r->image_count < count) return rb_usage("register", "host memory");
+  *i += count;
+  return 0;
+}
+
+/* An option that belongs to the verb. 0 when argv[*i] was one or none of them (*taken tells), else an exit code. */
+static int common_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  const int images = r->solver->takes & RB_TAKES_IMAGES;
+  const struct {
+    const char *name;
+    const char **to;
+    int offered;
+  } texts[] = {{"--template", &r->files[RB_TEMPLATE], !r->solver->cohort},
+               {"--list", &r->list, r->solver->cohort},
+               {"--reference", &r->files[RB_REFERENCE], 1},
+               {"--variant", &r->variant, 1},
+               {"--out", &r->out, 1},
+               {"--template-labels", &r->labels[RB_TEMPLATE], images && !r->solver->cohort},
+               {"--reference-labels", &r->labels[RB_REFERENCE], images && !r->solver->cohort},
+               {"--apply", &r->apply, r->solver->carry != NULL}};
+  const char *value;
+  char *end;
+  *taken = 1;
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    if (!texts[k].offered || !(value = rb_option(argc, argv, i, texts[k].name))) continue;
+    if (!*value) return rb_usage("register", "%s needs a value", texts[k].name);
+    *texts[k].to = value;
+    return 0;
+  }
+  if (images && (value = rb_option(argc, argv, i, "--size"))) {
+    if (!parse_size(value, &r->grid))
+      return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
+  } else if (images && (value = rb_option(argc, argv, i, "--resample"))) {
+    if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
+  } else if (images && strcmp(argv[*i], "--ignore-geometry") == 0) {
+    r->ignore_geometry = 1;
+  } else if (r->solver->cohort && strcmp(argv[*i], "--leave-out-bad") == 0) {
+    r->leave_out = 1;
+  } else if (r->solver->cohort && strcmp(argv[*i], "--images") == 0) {
+    return take_images(argc, argv, i, r);
+  } else if (r->solver->velocity_at && (value = rb_option(argc, argv, i, "--grid"))) {
+    r->spacing = strtod(value, &end);
+    if (end == value || *end || !isfinite(r->spacing) || !(r->spacing > 0))
+      return rb_usage("register", "--grid '%s' is not a positive number", value);
+  } else {
+    *taken = 0;
+  }
+  return 0;
+}
+
+/* As common_option, for the solver's own. */
+static int solver_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  *taken = 0;
+  for (const rb_solver_option *o = r->solver->options; o->name && !*taken; o++) {
+    char name[64];
+    const char *value;
+    snprintf(name, sizeof name, "--%s", o->name);
+    if (o->type == RB_OPTION_FLAG)
+      value = strcmp(argv[*i], name) == 0 ? "1" : NULL;
+    else
+      value = rb_option(argc, argv, i, name);
+    if (!value) continue;
+    *taken = 1;
+    if (!*value) return rb_usage("register", "%s needs a value", name);
+    if (rb_solver_option_set(o, r->options, value) != RB_OK) return rb_usage("register", "%s", rb_message());
+  }
+  return 0;
+}
+
+static int check_cohort(rb_register_request *r) {
+  if (!r->images == !r->list) return rb_usage("register", "either --images A B ... or --list FILE");
+  if (r->list && rb_cohort_list(r->list, &r->images, &r->image_count) != RB_OK)
+    return rb_usage("register", "%s", rb_message());
+  if (r->image_count < 2 && !r->files[RB_REFERENCE])
+    return rb_usage("register", "one image has no atlas but itself: two at least, or a --reference");
+  return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
+}
+
+int rb_register_parse(int argc, char **argv, rb_register_request *r) {
+  for (int i = 0; i < argc; i++) {
+    int taken, code = common_option(argc, argv, &i, r, &taken);
+    if (!code && !taken) code = solver_option(argc, argv, &i, r, &taken);
+    if (code) return code;
+    if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
+  }
+  if (r->solver->cohort) return check_cohort(r);
+  if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
+  if (!r->labels[0] != !r->labels[1])
+    return rb_usage("register", "--template-labels and --reference-labels go together");
+  return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "experiments/runner/inputs/cohort.h"
+
+#include "datasets/manifest.h"
+#include "experiments/runner/base/files.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists ------------------------------------------------------------------------------------------------ */
+
+void rb_cohort_list_free(char **files, int count) {
+  for (int i = 0; i < count && files; i++) free(files[i]);
+  free(files);
+}
+
+/* The first column of a line without blanks around it; "" where there is nothing to read. */
+static char *first_column(char *line) {
+  while (isspace((unsigned char)*line)) line++;
+  line[strcspn(line, ",\r\n")] = '\0';
+  for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]); end--) end[-1] = '\0';
+  if (*line == '#') *line = '\0';
+  return line;
+}
+
+rb_status rb_cohort_list(const char *path, char ***files, int *count) {
+  rb_status st = RB_OK;
+  char *text = NULL, *next = NULL, **list = NULL;
+  const char *slash = strrchr(path, '/');
+  const int folder = slash ? (int)(slash - path) + 1 : 0;
+  int n = 0;
+  RB_TRY(rb_read_file(path, &text, NULL));
+  for (char *line = text; line; line = next) {
+    if ((next = strchr(line, '\n'))) *next++ = '\0';
+    const char *name = first_column(line);
+    if (!*name) continue;
+    char **more = realloc(list, ((size_t)n + 1) * sizeof *more), *file = malloc(PATH_MAX);
+    if (more) list = more;
+    if (more && file) list[n++] = file;
+    RB_CHECK(more && file, RB_ENOMEM, "host memory");
+    RB_TRY(rb_path(file, PATH_MAX, "%.*s%s", *name == '/' ? 0 : folder, path, name));
+  }
+  RB_CHECK(n > 0, RB_EFORMAT, "%s names no file", path);
+  *files = list, *count = n;
+  list = NULL, n = 0;
+done:
+  rb_cohort_list_free(list, n);
+  free(text);
+  return st;
+}
+
+/* ---- one file --------------------------------------------------------------------------------------------- */
+
+static int same_grid(rb_grid a, rb_grid b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+/* Read, and compared with the first one's grid and axes. */
+static rb_status read_one(const rb_cohort_request *r, int i, const rb_volume *first, rb_volume *out) {
+  rb_status st = RB_OK;
+  *out = (rb_volume){0};
+  RB_TRY(rb_volume_read(r->files[i], out));
+  if (r->grid.n[0] == 0)
+    RB_CHECK(same_grid(out->grid, first->grid), RB_EINVAL,
+             "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring all to one grid with --size", r->files[i],
+             (long long)out->grid.n[2], (long long)out->grid.n[1], (long long)out->grid.n[0], r->files[0],
+             (long long)first->grid.n[2], (long long)first->grid.n[1], (long long)first->grid.n[0]);
+  if (!r->ignore_geometry && i > 0) RB_TRY(rb_volume_same_axes(r->files[0], r->files[i]));
+  const int64_t n = rb_grid_points(out->grid);
+  int64_t k = 1;
+  while (k < n && out->data[k] == out->data[0]) k++;
+  RB_CHECK(k < n, RB_EINVAL, "%s is constant: there is nothing to register", r->files[i]);
+done:
+  if (st != RB_OK) rb_volume_free(out);
+  return st;
+}
+
+/* ---- all files -------------------------------------------------------------------------------------------- */
+
+enum { COMPLAINTS = 1 << 16 };
+
+static void complain(char *text, const char *message) {
+  const size_t length = strlen(text);
+  if (length + strlen(message) + 2 < COMPLAINTS) snprintf(text + length, COMPLAINTS - length, "%s\n", message);
+}
+
+static rb_status gather_complaints(const rb_team *team, const char *own, char **out) {
+  rb_status st = RB_OK;
+  char *all = NULL;
+  *out = NULL;
+  if (team->rank == 0) all = calloc((size_t)team->size, COMPLAINTS);
+  RB_TRY(rb_team_agree(team, all || team->rank ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
+  RB_TRY(rb_team_gather(team, own, COMPLAINTS, all));
+  if (team->rank > 0) goto done;
+  for (int k = 1; k < team->size; k++) {
+    const char *next = all + (size_t)k * COMPLAINTS;
+    memmove(all + strlen(all), next, strlen(next) + 1);
+  }
+  *out = all;
+  all = NULL;
+done:
+  free(all);
+  return st;
+}
+
+rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints) {
+  rb_status st = RB_OK;
+  int64_t from, end;
+  rb_volume first = {0}, v;
+  double *marks = calloc((size_t)r->count, sizeof *marks);
+  char *own = calloc(1, COMPLAINTS);
+  *complaints = NULL;
+  RB_TRY(rb_team_agree(team, marks && own ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
+  rb_team_share(team, r->count, &from, &end);
+  RB_TRY(rb_team_agree(team, rb_volume_read(r->files[0], &first))); /* all others are compared with it */
+  for (int64_t i = from; i < end; i++) {
+    if (read_one(r, (int)i, &first, &v) == RB_OK) {
+      rb_volume_free(&v);
+      continue;
+    }
+    marks[i] = 1;
+    complain(own, rb_message());
+    rb_clear();
+  }
+  RB_TRY(rb_team_sum(team, marks, r->count));
+  for (int i = 0; i < r->count; i++) bad[i] = marks[i] > 0;
+  RB_TRY(gather_complaints(team, own, complaints));
+done:
+  rb_volume_free(&first);
+  free(own), free(marks);
+  return st;
+}
+
+/* "folder/na01.nii.gz" -> "na01" */
+static void name_of(const char *file, char out[128]) {
+  const char *slash = strrchr(file, '/');
+  snprintf(out, 128, "%.127s", slash ? slash + 1 : file);
+  for (char *s = out; *s; s++)
+    if ((unsigned char)*s >= 128) *s = '?';
+  static const char *const endings[] = {".gz", ".nii", ".hdr", ".img"};
+  for (int k = 0; k < 4; k++) {
+    const size_t length = strlen(out), cut = strlen(endings[k]);
+    if (length > cut && strcmp(out + length - cut, endings[k]) == 0) out[length - cut] = '\0';
+  }
+}
+
+static rb_status read_share(const rb_cohort_request *r, const rb_team *team, rb_cohort *out) {
+  rb_status st = RB_OK;
+  int64_t from, end;
+  rb_volume v = {0};
+  rb_team_share(team, r->count, &from, &end);
+  for (int64_t i = from; i < end; i++) {
+    const size_t bytes = (size_t)rb_grid_points(out->grid) * sizeof(float);
+    RB_TRY(read_one(r, (int)i, &out->like, &v));
+    RB_TRY(rb_sha256_file(r->files[i], out->sha256[i]));
+    if (same_grid(v.grid, out->grid)) {
+      out->image[i] = v.data;
+      v.data = NULL;
+    } else {
+      out->image[i] = malloc(bytes);
+      RB_CHECK(out->image[i], RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
+      RB_TRY(rb_resample(r->how, v.grid, v.data, out->grid, out->image[i]));
+    }
+    rb_volume_free(&v);
+  }
+done:
+  rb_volume_free(&v);
+  return st;
+}
+
+rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_cohort *out) {
+  rb_status st = RB_OK;
+  *out = (rb_cohort){.count = r->count};
+  out->image = calloc((size_t)r->count, sizeof *out->image);
+  out->name = calloc((size_t)r->count, sizeof *out->name);
+  out->sha256 = calloc((size_t)r->count, sizeof *out->sha256);
+  st = out->image && out->name && out->sha256 ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+  if (st == RB_OK) st = rb_volume_read(r->files[0], &out->like);
+  RB_TRY(rb_team_agree(team, st));
+  out->grid = r->grid.n[0] ? r->grid : out->like.grid;
+  for (int i = 0; i < r->count; i++) name_of(r->files[i], out->name[i]);
+  RB_TRY(rb_team_agree(team, read_share(r, team, out)));
+done:
+  if (st != RB_OK) rb_cohort_free(out);
+  return st;
+}
+
+void rb_cohort_free(rb_cohort *c) {
+  for (int i = 0; i < c->count && c->image; i++) free(c->image[i]);
+  free(c->image), free(c->name), free(c->sha256);
+  rb_volume_free(&c->like);
+  *c = (rb_cohort){0};
+}

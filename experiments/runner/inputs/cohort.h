@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* N images of one geometry, each read by the member of a team that works on it. */
+#ifndef RB_COHORT_H
+#define RB_COHORT_H
+
+#include "datasets/resample.h"
+#include "datasets/volume.h"
+#include "kernels/base/team.h"
+
+typedef struct {
+  rb_grid grid;
+  int count;
+  char (*name)[128];  /* of each image, without folder and endings */
+  char (*sha256)[65]; /* known for the own share */
+  float **image;      /* [count], [grid points]; NULL beyond the own share */
+  rb_volume like;     /* the first image's geometry */
+} rb_cohort;
+
+typedef struct {
+  const char *const *files;
+  int count;
+  rb_resampling how;
+  rb_grid grid;        /* {0}: the images' own */
+  int ignore_geometry; /* voxel axes and sizes may differ */
+} rb_cohort_request;
+
+/* Files named in a list: one a line, what follows a comma is not read, nor are empty lines and those that begin with
+ * #; relative to the list's folder. *files and what it points to: to be freed by rb_cohort_list_free. RB_ENOTFOUND;
+ * RB_EFORMAT: no file in it. */
+rb_status rb_cohort_list(const char *path, char ***files, int *count);
+void rb_cohort_list_free(char **files, int count);
+
+/* Looks at every file of the own share: it is there, whole, finite, not constant, and has the first one's geometry.
+ * bad[count]: 1 where it does not serve, over all members. complaints: a line each, on rank 0 (to be freed); the
+ * other ranks get NULL. The status is about the looking, not about the files. */
+rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints);
+/* Reads the own share. RB_EINVAL and what rb_volume_read says, heard by all. */
+rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_cohort *out);
+void rb_cohort_free(rb_cohort *c);
+#endif

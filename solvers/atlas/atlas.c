@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The iteration of an atlas. */
+#include "kernels/base/clock.h"
+#include "solvers/atlas/atlas_impl.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- an iteration ----------------------------------------------------------------------------------------- */
+
+/* Below this, max |v| is nothing but rounding: the mean of equal images in [0, 1] is off by half its resolution, a
+ * central difference of them is 1/2 at most, and L^-1 no larger than 1 / gamma. */
+static double noise_floor(const rb_atlas *a) {
+  const double epsilon = a->config->dtype == RB_F64 ? DBL_EPSILON : (double)FLT_EPSILON,
+               resolution = a->options.sum == RB_SUM_FIXED ? 1 / RB_AVERAGE_UNIT + epsilon : (a->count + 2) * epsilon;
+  return 0.5 * resolution / a->options.gamma;
+}
+
+/* Adds the time since *since to a part, on a backend whose calls wait. */
+static void stamp(rb_atlas *a, int part, double *since) {
+  const double now = rb_now();
+  if (a->backend->kind == RB_CPU) a->result->parts[part] += now - *since;
+  *since = now;
+}
+
+/* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. */
+static rb_status velocity_of(rb_atlas *a, rb_atlas_member *m, int first, void **out) {
+  *out = m->v ? m->v : a->v;
+  if (!m->v) return rb_helmholtz_solve(a->helmholtz, a->f, a->v);
+  return rb_helmholtz_sweep(a->helmholtz, first ? a->options.first_sweeps : a->options.sweeps, a->omega, a->f, m->v);
+}
+
+/* e_i of a level, from its first velocity. */
+static rb_status choose_step(rb_atlas *a, rb_atlas_member *m, const void *v) {
+  rb_status st = RB_OK;
+  double longest;
+  RB_TRY(rb_compose_longest(a->compose, v, &longest));
+  RB_CHECK(isfinite(longest), RB_EINVALID, "image %d: the velocity is not finite", m->index + 1);
+  m->step = longest > noise_floor(a) ? a->options.step / longest : 0;
+  m->longest = m->step * longest;
+done:
+  return st;
+}
+
+/* One image, the mean standing still. */
+static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(a->grid);
+  double since = rb_now();
+  void *v;
+  RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
+  stamp(a, RB_ATLAS_FORCE, &since);
+  RB_TRY(velocity_of(a, m, first, &v));
+  stamp(a, RB_ATLAS_SOLVE, &since);
+  if (first) RB_TRY(choose_step(a, m, v));
+  if (m->step == 0) goto done;
+  RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, NULL, 0, a->f)); /* the force is used up */
+  RB_TRY(rb_compose(a->compose, 1, m->u, a->f, a->next));
+  void *swap = m->u;
+  m->u = a->next, a->next = swap;
+  RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
+  stamp(a, RB_ATLAS_UPDATE, &since);
+done:
+  return st;
+}
+
+/* |mean - D_i|^2 of every image to a->differences, the same on all members; halves the steps of images whose own
+ * rose. */
+static rb_status measure(rb_atlas *a, int first) {
+  rb_status st = RB_OK;
+  memset(a->differences, 0, (size_t)a->count * sizeof *a->differences);
+  for (int k = 0; k < a->own; k++) {
+    rb_atlas_member *m = &a->member[k];
+    double e;
+    RB_TRY(rb_l2force_energy(a->force, a->mean, m->warped, &e));
+    RB_CHECK(isfinite(e), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
+    if (!first && a->options.halve && e > m->difference && m->step > 0) {
+      m->step /= 2;
+      a->halvings++;
+    }
+    m->difference = a->differences[m->index] = e;
+  }
+done:
+  return st;
+}
+
+/* Over the team: differences, halvings, the least step, whether somebody was interrupted. Each image has one owner: a
+ * sum with zeros changes no bit. */
+static rb_status share(rb_atlas *a, int *halvings, double *step, int *interrupted) {
+  rb_status st = RB_OK;
+  double numbers[2] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0};
+  double least = INFINITY, *all = malloc((size_t)a->team->size * sizeof *all);
+  RB_CHECK(all, RB_ENOMEM, "host memory");
+  for (int k = 0; k < a->own; k++) least = fmin(least, a->member[k].longest);
+  RB_TRY(rb_team_sum(a->team, a->differences, a->count));
+  RB_TRY(rb_team_sum(a->team, numbers, 2));
+  RB_TRY(rb_team_gather(a->team, &least, sizeof least, all));
+  for (int k = 0; k < a->team->size && a->team->rank == 0; k++) least = fmin(least, all[k]);
+  *step = least, *halvings = (int)numbers[0], *interrupted = numbers[1] > 0;
+done:
+  free(all);
+  return st;
+}
+
+static double variance_of(const rb_atlas *a) {
+  double sum = 0;
+  for (int i = 0; i < a->count; i++) sum += a->differences[i];
+  return sum / ((double)a->count * (double)rb_grid_points(a->grid));
+}
+
+/* The variance of the images as they are, on the grid of this level; displacements stay. */
+static rb_status unmoved_variance(rb_atlas *a, double *out) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(a->grid);
+  double step;
+  int halvings, interrupted;
+  for (int k = 0; k < a->own && st == RB_OK; k++)
+    st = rb_field_combine(a->field, n, 1, a->member[k].image, 0, NULL, 0, a->member[k].warped);
+  RB_TRY(rb_team_agree(a->team, st));
+  RB_TRY(rb_atlas_update_mean(a));
+  RB_TRY(rb_team_agree(a->team, measure(a, 1)));
+  RB_TRY(share(a, &halvings, &step, &interrupted));
+  *out = variance_of(a);
+  for (int k = 0; k < a->own && st == RB_OK; k++)
+    st = rb_compose_warp(a->compose, a->member[k].image, a->member[k].u, a->member[k].warped);
+  RB_TRY(rb_team_agree(a->team, st));
+done:
+  return st;
+}
+
+/* One level. Every member leaves it at the same iteration: failures and interruptions are agreed on. */
+static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook hook, void *context) {
+  rb_status st = RB_OK;
+  rb_atlas_row row = {.level = level};
+  int interrupted = 0;
+  RB_TRY(rb_team_agree(a->team, rb_atlas_update_mean(a)));
+  for (int it = 0; it <= iterations; it++) {
+    double since = rb_now();
+    RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
+    stamp(a, RB_ATLAS_ENERGY, &since);
+    RB_TRY(share(a, &row.halvings, &row.step, &interrupted));
+    row.iteration = it, row.variance = variance_of(a);
+    a->result->variance_after = row.variance;
+    if (hook) hook(context, &row);
+    if (interrupted) {
+      a->result->end = RB_END_INTERRUPTED;
+      break;
+    }
+    if (it == iterations) break;
+    for (int k = 0; k < a->own && st == RB_OK; k++) st = move_image(a, &a->member[k], it == 0);
+    RB_TRY(rb_team_agree(a->team, st));
+    since = rb_now();
+    RB_TRY(rb_atlas_update_mean(a));
+    stamp(a, RB_ATLAS_AVERAGE, &since);
+    a->result->iterations++;
+  }
+  a->result->halvings = row.halvings;
+done:
+  return st;
+}
+
+rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atlas_result *out) {
+  rb_status st = RB_OK;
+  const rb_atlas_options *o = &a->options;
+  *out = (rb_atlas_result){.end = RB_END_ITERATIONS};
+  a->result = out, a->halvings = 0;
+  RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
+  for (int level = 1; level <= o->levels; level++) {
+    const int last = level == o->levels || out->end == RB_END_INTERRUPTED;
+    RB_TRY(rb_team_agree(a->team, rb_atlas_level_begin(a, 1 << (o->levels - level))));
+    if (level == o->levels) RB_TRY(unmoved_variance(a, &out->variance_before));
+    RB_TRY(a->backend->sync());
+    const double started = rb_now();
+    RB_TRY(iterate(a, level,
+                   out->end == RB_END_INTERRUPTED ? 0
+                   : last                         ? o->iterations
+                                                  : o->coarse_iterations,
+                   hook, context));
+    RB_TRY(a->backend->sync());
+    out->seconds += rb_now() - started;
+    if (level < o->levels) RB_TRY(rb_team_agree(a->team, rb_atlas_level_end(a, 1)));
+  }
+done:
+  a->result = NULL;
+  return st;
+}
+
+/* ---- set-up ----------------------------------------------------------------------------------------------- */
+
+/* Bring an image to [0, 1]: its least value and the inverse of its range. */
+static rb_status range_of(const float *image, int64_t n, const char *name, int index, double *low, double *scale) {
+  rb_status st = RB_OK;
+  float least = image[0], greatest = image[0];
+  for (int64_t i = 0; i < n; i++) {
+    RB_CHECK(isfinite(image[i]), RB_EINVAL, "%s %d: voxel %lld is not finite", name, index, (long long)i);
+    least = fminf(least, image[i]), greatest = fmaxf(greatest, image[i]);
+  }
+  RB_CHECK(least < greatest, RB_EINVAL, "%s %d is constant: there is nothing to register", name, index);
+  *low = (double)least, *scale = 1 / ((double)greatest - (double)least);
+done:
+  return st;
+}
+
+/* One range for all images, the reference's included, over the team. */
+static rb_status join_ranges(rb_atlas *a) {
+  rb_status st = RB_OK;
+  double own[2] = {INFINITY, -INFINITY}, *all = calloc(2 * (size_t)a->team->size, sizeof *all);
+  RB_CHECK(all, RB_ENOMEM, "host memory");
+  for (int k = 0; k <= a->own; k++) {
+    const int last = k == a->own;
+    if (last && !a->reference) break;
+    const double low = last ? a->reference_low : a->member[k].low,
+                 scale = last ? a->reference_scale : a->member[k].scale;
+    own[0] = fmin(own[0], low), own[1] = fmax(own[1], low + 1 / scale);
+  }
+  RB_TRY(rb_team_gather(a->team, own, sizeof own, all));
+  for (int k = 0; k < a->team->size && a->team->rank == 0; k++)
+    own[0] = fmin(own[0], all[2 * k]), own[1] = fmax(own[1], all[2 * k + 1]);
+  RB_TRY(rb_team_broadcast(a->team, own, sizeof own, 0));
+  for (int k = 0; k < a->own; k++) a->member[k].low = own[0], a->member[k].scale = 1 / (own[1] - own[0]);
+  a->reference_low = own[0], a->reference_scale = 1 / (own[1] - own[0]);
+done:
+  free(all);
+  return st;
+}
+
+static rb_status check(const rb_atlas_options *o, rb_grid grid, int count, const float *reference,
+                       const rb_team *team) {
+  rb_status st = RB_OK;
+  RB_CHECK(count >= 1, RB_EINVAL, "an atlas needs images");
+  RB_CHECK(count >= team->size, RB_EINVAL, "%d processes for %d images: a process needs one at least", team->size,
+           count);
+  RB_CHECK(count < 2048 || o->sum == RB_SUM_FLOAT, RB_EINVAL, "%d images: sums in fixed point end at 2047", count);
+  RB_CHECK(team->size == 1 || reference || o->sum == RB_SUM_FIXED, RB_EINVAL,
+           "several processes add the mean in fixed point only");
+  RB_CHECK(o->levels >= 1 && o->levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", o->levels);
+  for (int a = 0; a < 3 && o->levels > 1; a++)
+    RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,
+             (long long)grid.n[a], o->levels);
+  RB_CHECK(o->gamma > 0 && o->alpha >= 0 && o->beta >= 0, RB_EINVAL,
+           "alpha %g, beta %g, gamma %g: gamma must be positive, the others not negative", o->alpha, o->beta,
+           o->gamma);
+done:
+  return st;
+}
+
+static rb_status take_images(rb_atlas *a, const float *const *images) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(a->full);
+  int64_t first, end;
+  rb_team_share(a->team, a->count, &first, &end);
+  a->own = (int)(end - first);
+  a->member = calloc((size_t)a->own, sizeof *a->member);
+  RB_CHECK(a->member, RB_ENOMEM, "host memory");
+  for (int k = 0; k < a->own; k++) {
+    rb_atlas_member *m = &a->member[k];
+    m->index = (int)first + k, m->source = images[m->index];
+    RB_CHECK(m->source, RB_EINVAL, "image %d was not read", m->index + 1);
+    RB_TRY(range_of(m->source, n, "image", m->index + 1, &m->low, &m->scale));
+  }
+  if (a->reference) RB_TRY(range_of(a->reference, n, "reference", 1, &a->reference_low, &a->reference_scale));
+done:
+  return st;
+}
+
+rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
+                          const float *const *images, const float *reference, const rb_team *team, rb_atlas **out) {
+  rb_status st = RB_OK;
+  const size_t n = (size_t)rb_grid_points(grid);
+  rb_atlas *a = NULL;
+  *out = NULL;
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(check(options, grid, count, reference, team));
+  a = calloc(1, sizeof *a);
+  RB_CHECK(a, RB_ENOMEM, "host memory");
+  a->variant = variant, a->config = variant->ops, a->options = *options;
+  a->team = team, a->full = a->grid = grid, a->count = count, a->reference = reference;
+  RB_TRY(rb_variant_backend(variant, &a->backend));
+  st = take_images(a, images);
+  if (st == RB_OK) {
+    a->room = malloc(3 * n * sizeof *a->room);
+    a->differences = calloc((size_t)count, sizeof *a->differences);
+    if (team->size > 1 && !reference) a->sums = malloc(n * sizeof *a->sums);
+    if (!a->room || !a->differences || (team->size > 1 && !reference && !a->sums))
+      st = RB_FAIL(RB_ENOMEM, "host memory");
+  }
+  RB_TRY(rb_team_agree(team, st));
+  if (options->scale == RB_SCALE_COHORT) RB_TRY(join_ranges(a));
+  *out = a;
+  a = NULL;
+done:
+  rb_atlas_destroy(a);
+  return st;
+}
+
+void rb_atlas_destroy(rb_atlas *a) {
+  if (!a) return;
+  rb_atlas_level_end(a, 0);
+  for (int k = 0; k < a->own && a->member; k++) free(a->member[k].kept);
+  free(a->differences), free(a->sums), free(a->room), free(a->member);
+  free(a);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* atlas: an unbiased mean image of N images, and the deformation of each onto it (ha2009, Algorithm 1).
+ *
+ * D_i(x) = I_i(x + u_i(x)),   mean = sum_i D_i / N.   An iteration, for all images with the same mean:
+ *   f_i = (mean - D_i) grad D_i,   v_i = L^-1 f_i,   u_i <- e_i v_i + u_i(x + e_i v_i),   D_i anew;
+ * then the mean. L and its solvers: the family helmholtz. u_i in voxels, 0 outside, as is I_i (both fade over one
+ * voxel).
+ *
+ * Step: e_i = step / max |v_i|, set in the first iteration of a level and halved whenever |mean - D_i|^2 has risen; 0
+ * where max |v_i| is below what the rounding of the mean alone can cause, half its resolution / gamma for images in
+ * [0, 1]. Levels, coarsest first: grids of n / 2^l, images blurred by sqrt(r / 2) voxels (r = fine / coarse), u_i
+ * carried on linearly. Lengths are voxels of each level.
+ *
+ * With a reference the mean stands still: pairs. A team shares the images, whole ones; the mean's sums are added over
+ * it, in fixed point to the same bits for any number of processes. Images are brought to [0, 1], each by its own
+ * least and greatest value. Departures from the paper: its sign of gamma does not descend, its step is not guarded.
+ */
+#ifndef RB_ATLAS_H
+#define RB_ATLAS_H
+
+#include "kernels/average/average.h"
+#include "kernels/helmholtz/helmholtz.h"
+#include "kernels/registry/registry.h"
+#include "solvers/solver.h"
+
+/* Which kernels in which precision: ops of a variant of rb_atlas_family. */
+typedef struct {
+  const char *l2force, *helmholtz, *compose, *average;
+  rb_dtype dtype;
+} rb_atlas_config;
+extern const rb_family rb_atlas_family;
+
+/* What is brought to [0, 1]: each image by its own least and greatest value, or all by theirs together. */
+typedef enum { RB_SCALE_IMAGE, RB_SCALE_COHORT } rb_atlas_scale;
+
+typedef struct {
+  double alpha, beta, gamma; /* of L: 1, 0, 0.02 */
+  double step;               /* of the first iteration of a level, voxels: 0.2 */
+  int iterations;            /* of the finest level: 100 */
+  int coarse_iterations;     /* of each other level: 50 */
+  int levels;                /* 1 */
+  int first_sweeps, sweeps;  /* of over-relaxation, in a level's first iteration and later: 100, 4 */
+  rb_omega omega;            /* RB_OMEGA_LAPLACE, as the paper */
+  int halve;                 /* 1: halve an image's step when its difference rises */
+  rb_sum_kind sum;           /* RB_SUM_FIXED */
+  rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
+  const volatile int *interrupted;
+} rb_atlas_options;
+rb_atlas_options rb_atlas_defaults(void);
+
+typedef struct rb_atlas rb_atlas;
+
+typedef struct {
+  int level, iteration; /* level: 1 is the coarsest */
+  double variance;      /* before the iteration: sum_i |mean - D_i|^2 / (N n) */
+  double step;          /* least e_i max |v_i| of the images, as the level began it, voxels */
+  int halvings;         /* so far, of all images */
+} rb_atlas_row;
+typedef void (*rb_atlas_hook)(void *context, const rb_atlas_row *row);
+
+enum { RB_ATLAS_AVERAGE, RB_ATLAS_FORCE, RB_ATLAS_SOLVE, RB_ATLAS_UPDATE, RB_ATLAS_ENERGY, RB_ATLAS_PARTS };
+typedef struct {
+  rb_solver_end end;
+  int iterations, halvings;               /* over all levels; halvings of all images */
+  double variance_before, variance_after; /* on the finest grid: all u = 0, and at the end */
+  double seconds;
+  double parts[RB_ATLAS_PARTS]; /* seconds of the host's clock; 0 on a GPU, where calls do not wait */
+} rb_atlas_result;
+
+/* images[count]: each [n] on the host, finite, not constant; those beyond this member's share may be NULL. reference:
+ * NULL for an atlas. RB_EINVAL names the image (from 1 on) that is not finite or constant; all members hear of it. */
+rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
+                          const float *const *images, const float *reference, const rb_team *team, rb_atlas **out);
+/* From u = 0. */
+rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atlas_result *out);
+/* After a solve, on the host, float32. The mean [n]; of an image of this member's share: warped [n], displacement
+ * [3][n] in voxels, det of I + du/dx [n], inverse displacement [3][n] by fixed-point iteration. */
+rb_status rb_atlas_mean(rb_atlas *a, float *out);
+rb_status rb_atlas_warped(rb_atlas *a, int image, float *out);
+rb_status rb_atlas_displacement(rb_atlas *a, int image, float *out);
+rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out);
+rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out);
+/* Whether this member holds image i. */
+int rb_atlas_holds(const rb_atlas *a, int image);
+void rb_atlas_destroy(rb_atlas *a); /* takes NULL */
+
+/* Bytes on the backend of a member with `count` images. */
+rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
+                           size_t *backend);
+
+/* Between levels (host, float32): a coarse image of a fine one, and a fine displacement of a coarse one. */
+rb_grid rb_atlas_coarse_grid(rb_grid fine, int factor);
+rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, float *out);
+void rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out);
+
+#endif

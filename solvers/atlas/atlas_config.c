@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The variants of the atlas: which kernels in which precision; parameters and their defaults; memory. */
+#include "solvers/atlas/atlas_impl.h"
+
+static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32},
+                             cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64},
+                             cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32},
+                             cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64},
+                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32};
+static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32},
+                             gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32},
+                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32};
+static const rb_variant variants[] = {
+    {"cpu-fft", "CPU FFT", "float32, velocities by FFTW, periodic", RB_ON_CPU(&cpu_fft)},
+    {"cpu-fft-f64", "", "the same in float64", RB_ON_CPU(&cpu_fft_f64)},
+    {"cpu-sor", "", "float32, velocities by red-black over-relaxation", RB_ON_CPU(&cpu_sor)},
+    {"cpu-sor-f64", "", "the same in float64", RB_ON_CPU(&cpu_sor_f64)},
+    {"cpu-dst", "", "float32, velocities by sine transforms: what over-relaxation converges to", RB_ON_CPU(&cpu_dst)},
+    {"gpu-fft", "GPU FFT", "float32, velocities by cuFFT", RB_ON_CUDA(&gpu_fft)},
+    {"gpu-sor-plain", "GPU SOR", "float32, over-relaxation with a kernel a colour", RB_ON_CUDA(&gpu_sor_plain)},
+    {"gpu-sor-block", "GPU block SOR", "float32, over-relaxation with both colours in a kernel",
+     RB_ON_CUDA(&gpu_sor_block)},
+};
+const rb_family rb_atlas_family = {
+    .name = "atlas",
+    .what = "unbiased mean of N images and their deformations (ha2009)",
+    .variants = variants,
+    .count = sizeof variants / sizeof *variants,
+};
+
+rb_atlas_options rb_atlas_defaults(void) {
+  return (rb_atlas_options){.alpha = 1,
+                            .gamma = 0.02,
+                            .step = 0.2,
+                            .iterations = 100,
+                            .coarse_iterations = 50,
+                            .levels = 1,
+                            .first_sweeps = 100,
+                            .sweeps = 4,
+                            .omega = RB_OMEGA_LAPLACE,
+                            .halve = 1,
+                            .sum = RB_SUM_FIXED};
+}
+
+/* Values on the backend: 5 n an image (image, warped, u), 3 more with sweeps; mean, sums, force, velocity, next; and
+ * what a solve keeps: three spectra and, on a GPU, cuFFT's work area of the same size; one field of a block solver.
+ */
+rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count,
+                           size_t *backend) {
+  enum { OF_IMAGE = 5, OF_SWEEPS = 3, SHARED = 2 + 3 * 3 };
+  rb_status st = RB_OK;
+  const rb_atlas_config *c = variant->ops;
+  const rb_variant *solver;
+  *backend = 0;
+  (void)o;
+  RB_TRY(rb_variant_available(variant));
+  RB_TRY(rb_variant_find(&rb_helmholtz_family, c->helmholtz, &solver));
+  const int direct = rb_helmholtz_is_direct(solver);
+  const double n = (double)rb_grid_points(grid), size = (double)rb_dtype_size(c->dtype),
+               spectra = 3.0 * (double)(grid.n[0] * grid.n[1] * (grid.n[2] + 2)),
+               of_solve = direct ? (variant->backend == RB_CUDA ? 2.5 : 1) * spectra : n;
+  *backend = (size_t)(size * (((double)OF_IMAGE + (direct ? 0 : OF_SWEEPS)) * n * count + SHARED * n + of_solve));
+done:
+  return st;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of solvers/atlas share. */
+#ifndef RB_ATLAS_IMPL_H
+#define RB_ATLAS_IMPL_H
+
+#include "kernels/compose/compose.h"
+#include "kernels/field/field.h"
+#include "kernels/l2force/l2force.h"
+#include "solvers/atlas/atlas.h"
+
+/* An image of this member's share. Arrays on the backend, of the level under way. */
+typedef struct {
+  int index;            /* among all images */
+  const float *source;  /* [n], the caller's */
+  double low, scale;    /* (value - low) scale lies in [0, 1] */
+  void *image, *warped; /* [n] */
+  void *u, *v;          /* [3][n]; v: where sweeps begin, NULL for direct solves */
+  float *kept;          /* u of the level before, on the host, or NULL */
+  double step;          /* e_i */
+  double longest;       /* e_i max |v_i| when the level began, voxels */
+  double difference;    /* |mean - D_i|^2 of the iteration before */
+} rb_atlas_member;
+
+struct rb_atlas {
+  const rb_variant *variant;
+  const rb_atlas_config *config;
+  rb_atlas_options options;
+  const rb_backend *backend;
+  const rb_team *team;
+  rb_grid full, grid; /* of the images; of the level under way */
+  int count, own;     /* images of the team, and of this member */
+  rb_atlas_member *member;
+  const float *reference;
+  double reference_low, reference_scale;
+
+  /* of the level under way */
+  rb_l2force_plan *force;
+  rb_helmholtz_plan *helmholtz;
+  rb_compose_plan *compose;
+  rb_average_plan *average;
+  rb_field_plan *field;
+  void *mean;         /* [n] */
+  void *f, *v, *next; /* [3][n]: force; velocity, then displacement of the step; u to come */
+  double omega;
+  float *room;         /* [3][full n] on the host */
+  int32_t *sums;       /* [full n] on the host where a team shares the mean, else NULL */
+  double *differences; /* [count] */
+  int halvings;        /* of this member's images, so far */
+  rb_atlas_result *result;
+};
+
+size_t rb_atlas_value_size(const rb_atlas *a);
+/* `count` floats of the host to the backend's array in the solver's precision, and back. */
+rb_status rb_atlas_upload(const rb_atlas *a, const float *host, int64_t count, void *to);
+rb_status rb_atlas_download(const rb_atlas *a, const void *from, int64_t count, float *host);
+
+/* Plans and arrays of the grid at `factor`, images and displacements on it, the mean. */
+rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
+/* Gives them back; `keep`: the displacements go to the host for the next level. */
+rb_status rb_atlas_level_end(rb_atlas *a, int keep);
+/* The mean of all warped images, over the team; nothing where there is a reference. */
+rb_status rb_atlas_update_mean(rb_atlas *a);
+/* The member that holds an image, or RB_EINVAL. */
+rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out);
+
+#endif

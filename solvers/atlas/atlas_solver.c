@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* atlas as a solver of the contract. */
+#include "solvers/atlas/atlas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+  rb_atlas *atlas;
+  rb_atlas_result result;
+  rb_solution *solution; /* of the solve under way */
+} state;
+
+static void made_of(const rb_variant *v, char *out, size_t size) {
+  const rb_atlas_config *c = v->ops;
+  snprintf(out, size, "l2force %s, helmholtz %s, compose %s, average %s", c->l2force, c->helmholtz, c->compose,
+           c->average);
+}
+
+/* ---- options ---------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(rb_atlas_options, field)
+static const rb_solver_option options[] = {
+    {"alpha", RB_OPTION_REAL, AT(alpha), .least = 0, .unit = "1", .help = "weight of -Laplacian in the operator"},
+    {"beta", RB_OPTION_REAL, AT(beta), .least = 0, .unit = "1",
+     .help = "weight of -grad div; 0 with over-relaxation"},
+    {"gamma", RB_OPTION_REAL, AT(gamma), .least = RB_POSITIVE, .unit = "1", .help = "weight of the identity"},
+    {"step", RB_OPTION_REAL, AT(step), .least = RB_POSITIVE, .unit = "voxel",
+     .help = "longest movement in the first iteration of a level"},
+    {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1", .help = "of the finest level"},
+    {"coarse-iterations", RB_OPTION_WHOLE, AT(coarse_iterations), .least = 1, .unit = "1",
+     .help = "of each other level"},
+    {"levels", RB_OPTION_WHOLE, AT(levels), .least = 1, .unit = "1", .help = "of resolution, each half of the next"},
+    {"first-sweeps", RB_OPTION_WHOLE, AT(first_sweeps), .least = 1, .unit = "1",
+     .help = "of over-relaxation in a level's first iteration"},
+    {"sweeps", RB_OPTION_WHOLE, AT(sweeps), .least = 1, .unit = "1", .help = "of over-relaxation later"},
+    {"omega", RB_OPTION_CHOICE, AT(omega), .choices = "laplace shifted", .unit = "",
+     .help = "relaxation that is best for the Laplacian, or with gamma"},
+    {"no-halving", RB_OPTION_FLAG, AT(halve), .flag = 0, .unit = "",
+     .help = "keep an image's step when its difference to the mean rises"},
+    {"sum", RB_OPTION_CHOICE, AT(sum), .choices = "fixed float", .unit = "",
+     .help = "arithmetic of the mean; fixed: the same bits for any number of processes"},
+    {"scale", RB_OPTION_CHOICE, AT(scale), .choices = "image cohort", .unit = "",
+     .help = "whose least and greatest value become 0 and 1"},
+    {NULL},
+};
+static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }
+
+static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
+                         size_t *host) {
+  *host = 4 * (size_t)rb_grid_points(shape->grid) * sizeof(float);
+  return rb_atlas_predict(v, o, shape->grid, shape->templates, backend);
+}
+
+/* ---- solve ------------------------------------------------------------------------------------------------ */
+
+static void destroy(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_atlas_destroy(s->atlas);
+  free(s);
+}
+
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
+                        const volatile int *interrupted, void **out) {
+  rb_status st = RB_OK;
+  rb_atlas_options mine = *(const rb_atlas_options *)o;
+  const int count = problem->shape.templates;
+  state *s = calloc(1, sizeof *s);
+  const float **images = calloc((size_t)count + 1, sizeof *images);
+  RB_CHECK(s && images, RB_ENOMEM, "host memory");
+  mine.interrupted = interrupted;
+  for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
+  RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
+                         problem->reference ? problem->reference->image : NULL, team, &s->atlas));
+  *out = s;
+  s = NULL;
+done:
+  free(images);
+  destroy(s);
+  return st;
+}
+
+static const rb_history_column history[] = {{"level", "1"},    {"iteration", "1"}, {"variance", "1"},
+                                            {"step", "voxel"}, {"halvings", "1"},  {NULL, NULL}};
+static void add_row(void *context, const rb_atlas_row *t) {
+  state *s = context;
+  const double row[] = {t->level, t->iteration, t->variance, t->step, t->halvings};
+  rb_solution_row(s->solution, row);
+}
+
+static rb_status solve(void *p, rb_solution *out) {
+  static const char *const parts[RB_ATLAS_PARTS] = {"average", "force", "solve", "update", "energy"};
+  rb_status st = RB_OK;
+  state *s = p;
+  rb_atlas_result *r = &s->result;
+  rb_solution_clear(out);
+  s->solution = out;
+  out->columns = sizeof history / sizeof *history - 1;
+  RB_TRY(rb_atlas_solve(s->atlas, add_row, s, r));
+  out->end = r->end, out->as_asked = r->end == RB_END_ITERATIONS; /* the paper knows no other end */
+  out->seconds = r->seconds;
+  rb_solution_scalar(out, "variance_before", r->variance_before, "1", "mean over images and voxels of (mean - D)^2");
+  rb_solution_scalar(out, "variance_after", r->variance_after, "1", "the same at the end");
+  rb_solution_scalar(out, "iterations", r->iterations, "1", "over all levels");
+  rb_solution_scalar(out, "halvings", r->halvings, "1", "of steps, all images");
+  for (int k = 0; k < RB_ATLAS_PARTS && r->parts[RB_ATLAS_SOLVE] > 0; k++)
+    rb_solution_part(out, parts[k], r->parts[k]);
+done:
+  s->solution = NULL;
+  return st;
+}
+
+/* ---- outputs ---------------------------------------------------------------------------------------------- */
+
+static rb_status mean(void *p, int t, void *out) {
+  (void)t;
+  return rb_atlas_mean(((state *)p)->atlas, out);
+}
+static rb_status warped(void *p, int t, void *out) { return rb_atlas_warped(((state *)p)->atlas, t, out); }
+static rb_status displacement(void *p, int t, void *out) {
+  return rb_atlas_displacement(((state *)p)->atlas, t, out);
+}
+static rb_status determinant(void *p, int t, void *out) { return rb_atlas_determinant(((state *)p)->atlas, t, out); }
+static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(((state *)p)->atlas, t, out); }
+static const rb_output outputs[] = {
+    {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
+    {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
+    {"inverse", RB_OUTPUT_VECTOR, "of the displacement, by fixed-point iteration, mm", inverse, NULL, 0},
+    {"detF", RB_OUTPUT_SCALAR, "determinant of I + du/dx", determinant, NULL, 0},
+    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
+};
+
+const rb_solver rb_solver_atlas = {
+    .family = &rb_atlas_family,
+    .preferred = "gpu-fft",
+    .otherwise = "cpu-fft",
+    .takes = RB_TAKES_IMAGES,
+    .teams = 1,
+    .cohort = 1,
+    .about =
+        "Images are brought to [0, 1], each by its own least and greatest value, and deformed onto their common "
+        "mean; with --reference onto that.",
+    .made_of = made_of,
+    .options = options,
+    .options_size = sizeof(rb_atlas_options),
+    .defaults = defaults,
+    .history = history,
+    .outputs = outputs,
+    .predict = predict,
+    .create = create,
+    .solve = solve,
+    .destroy = destroy,
+};

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The atlas: what must not move, what must not change, where things go. Also run by MPI's launcher as several
+ * processes, whose atlas must be the same to the bit. */
+#include "tests/ok.h"
+
+#include "datasets/phantom.h"
+#include "kernels/base/rng.h"
+#include "solvers/atlas/atlas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N1 = 16, N2 = 20, N3 = 18, N = N1 * N2 * N3, MOST = 8 };
+static const rb_grid grid = {{N1, N2, N3}};
+
+/* A soft ball with a smaller one in it; `k` moves and deforms it. Values in [0, 1]. */
+static float pictures[MOST][N];
+static void fill(void) {
+  for (int k = 0; k < MOST; k++)
+    for (int i = 0; i < N; i++) {
+      const double x = i / N3 / N2 - 7.5 + 0.6 * sin(k + 1.0), y = i / N3 % N2 - 9.5 + 0.8 * cos(2.0 * k),
+                   z = i % N3 - 8.5 + 0.5 * sin(3.0 * k), r = sqrt(x * x + y * y * (1 + 0.05 * k) + z * z),
+                   q = sqrt((x - 2) * (x - 2) + y * y + z * z);
+      pictures[k][i] = (float)(0.7 / (1 + exp(1.5 * (r - 5))) + 0.3 / (1 + exp(2 * (q - 2))));
+    }
+}
+
+static const rb_variant *variant(const char *name) {
+  const rb_variant *v;
+  ok(rb_variant_find(&rb_atlas_family, name, &v));
+  return v;
+}
+
+static rb_atlas_options quick(void) {
+  rb_atlas_options o = rb_atlas_defaults();
+  o.iterations = 20, o.first_sweeps = 30;
+  return o;
+}
+
+/* The atlas of images[count]; mean[N] and, where not NULL, the displacement of the first. */
+static rb_atlas_result make(const char *name, const rb_atlas_options *o, int count, const float *const *images,
+                            const float *reference, float *mean, float *u) {
+  rb_atlas *a;
+  rb_atlas_result r;
+  ok(rb_atlas_create(variant(name), o, grid, count, images, reference, rb_team_self(), &a));
+  ok(rb_atlas_solve(a, NULL, NULL, &r));
+  ok(rb_atlas_mean(a, mean));
+  if (u) ok(rb_atlas_displacement(a, 0, u));
+  rb_atlas_destroy(a);
+  return r;
+}
+
+static double furthest(const float *a, const float *b, int n) {
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    const double d = fabs((double)a[i] - (double)b[i]);
+    if (!(d <= most)) most = d; /* a NaN stays */
+  }
+  return most;
+}
+
+static const char *const solvers[] = {"cpu-fft", "cpu-sor", "cpu-dst", "cpu-fft-f64", "cpu-sor-f64"};
+enum { SOLVERS = sizeof solvers / sizeof *solvers };
+
+/* Equal images have nothing to do; three of them have weights of 1/3, whose rounding must not be normalised to a
+ * step. */
+static void equal_images_stay(void **state) {
+  (void)state;
+  const float *four[4] = {pictures[0], pictures[0], pictures[0], pictures[0]};
+  static float mean[N], u[3 * N], own[N];
+  rb_atlas_options o = quick();
+  float least = 1, greatest = 0;
+  for (int i = 0; i < N; i++) least = fminf(least, pictures[0][i]), greatest = fmaxf(greatest, pictures[0][i]);
+  for (int i = 0; i < N; i++) own[i] = (pictures[0][i] - least) / (greatest - least);
+  for (int s = 0; s < SOLVERS; s++)
+    for (int count = 1; count <= 4; count++)
+      for (int sum = RB_SUM_FIXED; sum <= RB_SUM_FLOAT; sum++) {
+        o.sum = (rb_sum_kind)sum;
+        make(solvers[s], &o, count, four, NULL, mean, u);
+        for (int i = 0; i < 3 * N; i++) assert_true(u[i] == 0);
+        assert_true(furthest(mean, own, N) <= 1 / RB_AVERAGE_UNIT);
+      }
+}
+
+/* The first movement is as long as was asked for, of every image. */
+static void first_step_has_its_length(void **state) {
+  (void)state;
+  const float *images[3] = {pictures[0], pictures[1], pictures[2]};
+  static float mean[N], u[3 * N];
+  rb_atlas_options o = quick();
+  o.iterations = 1, o.step = 0.3;
+  for (int s = 0; s < SOLVERS; s++) {
+    rb_atlas *a;
+    rb_atlas_result r;
+    ok(rb_atlas_create(variant(solvers[s]), &o, grid, 3, images, NULL, rb_team_self(), &a));
+    ok(rb_atlas_solve(a, NULL, NULL, &r));
+    for (int k = 0; k < 3; k++) {
+      double longest = 0;
+      ok(rb_atlas_displacement(a, k, u));
+      for (int i = 0; i < N; i++)
+        longest = fmax(longest, sqrt(pow((double)u[i], 2) + pow((double)u[N + i], 2) + pow((double)u[2 * N + i], 2)));
+      assert_true(fabs(longest - 0.3) < 1e-6);
+    }
+    ok(rb_atlas_mean(a, mean));
+    rb_atlas_destroy(a);
+  }
+}
+
+/* A target that lies 2 voxels further along x3 draws from where the image was: u = -2 there. */
+static void known_shift(void **state) {
+  (void)state;
+  static float target[N], mean[N], u[3 * N];
+  const float *image[1] = {pictures[0]};
+  rb_atlas_options o = quick();
+  o.iterations = 150, o.gamma = 0.002;
+  for (int i = 0; i < N; i++) target[i] = i % N3 >= 2 ? pictures[0][i - 2] : pictures[0][i];
+  for (int s = 0; s < SOLVERS; s++) {
+    const rb_atlas_result r = make(solvers[s], &o, 1, image, target, mean, u);
+    double sum = 0, weights = 0;
+    for (int i = 0; i < N; i++) sum += (double)(target[i] * u[2 * N + i]), weights += (double)target[i];
+    /* zeros at the border hold the shift back: they lie 5 voxels from the ball */
+    assert_true(sum / weights < (strstr(solvers[s], "fft") ? -1.8 : -1.2) && sum / weights > -2.3);
+    assert_true(r.variance_after < 0.02 * r.variance_before);
+    rb_atlas_options other = o;
+    other.sum = RB_SUM_FLOAT; /* no mean is made: no difference */
+    static float again[3 * N];
+    make(solvers[s], &other, 1, image, target, mean, again);
+    assert_true(furthest(u, again, 3 * N) == 0);
+  }
+}
+
+/* Below the bound on the step the variance falls in every iteration. */
+static double last_variance;
+static void falls(void *context, const rb_atlas_row *row) {
+  (void)context;
+  assert_true(row->iteration == 0 || row->variance < last_variance);
+  last_variance = row->variance;
+}
+static void variance_falls(void **state) {
+  (void)state;
+  const float *images[4] = {pictures[0], pictures[1], pictures[2], pictures[3]};
+  rb_atlas_options o = quick();
+  o.step = 0.1;
+  for (int s = 0; s < 2; s++) {
+    rb_atlas *a;
+    rb_atlas_result r;
+    ok(rb_atlas_create(variant(solvers[s]), &o, grid, 4, images, NULL, rb_team_self(), &a));
+    ok(rb_atlas_solve(a, falls, NULL, &r));
+    assert_true(r.halvings == 0 && r.iterations == 20 && r.variance_after < 0.7 * r.variance_before);
+    rb_atlas_destroy(a);
+  }
+  /* far above it, halving steps brings it down all the same */
+  o.step = 3;
+  rb_atlas *a;
+  rb_atlas_result r;
+  ok(rb_atlas_create(variant("cpu-fft"), &o, grid, 4, images, NULL, rb_team_self(), &a));
+  ok(rb_atlas_solve(a, NULL, NULL, &r));
+  assert_true(r.halvings > 0 && r.variance_after < r.variance_before);
+  rb_atlas_destroy(a);
+}
+
+/* Order of the images, and every image twice: the same bits, in fixed point. */
+static void order_does_not_matter(void **state) {
+  (void)state;
+  const float *forth[4] = {pictures[0], pictures[1], pictures[2], pictures[3]},
+              *back[4] = {pictures[2], pictures[0], pictures[3], pictures[1]},
+              *twice[8] = {pictures[0], pictures[1], pictures[2], pictures[3],
+                           pictures[0], pictures[1], pictures[2], pictures[3]};
+  static float a[N], b[N];
+  rb_atlas_options o = quick();
+  for (int s = 0; s < SOLVERS; s++) {
+    make(solvers[s], &o, 4, forth, NULL, a, NULL);
+    make(solvers[s], &o, 4, back, NULL, b, NULL);
+    assert_memory_equal(a, b, sizeof a);
+    make(solvers[s], &o, 8, twice, NULL, b, NULL);
+    assert_memory_equal(a, b, sizeof a);
+    o.sum = RB_SUM_FLOAT;
+    make(solvers[s], &o, 4, forth, NULL, a, NULL);
+    make(solvers[s], &o, 4, back, NULL, b, NULL);
+    assert_true(furthest(a, b, N) < 1e-5);
+    o.sum = RB_SUM_FIXED;
+  }
+}
+
+/* The operator times a power of two, intensities times a power of two: the same bits. */
+static void scales_drop_out(void **state) {
+  (void)state;
+  static float doubled[3][N], a[N], b[N], ua[3 * N], ub[3 * N];
+  const float *plain[3] = {pictures[0], pictures[1], pictures[2]}, *big[3] = {doubled[0], doubled[1], doubled[2]};
+  rb_atlas_options o = quick(), p = o;
+  p.alpha *= 4, p.gamma *= 4;
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < N; i++) doubled[k][i] = 2 * pictures[k][i];
+  for (int s = 0; s < SOLVERS; s++) {
+    make(solvers[s], &o, 3, plain, NULL, a, ua);
+    make(solvers[s], &p, 3, plain, NULL, b, ub);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_equal(ua, ub, sizeof ua);
+    make(solvers[s], &o, 3, big, NULL, b, ub);
+    assert_memory_equal(a, b, sizeof a);
+  }
+}
+
+static void mirror(const float *in, float *out) {
+  for (int i = 0; i < N; i++) out[i] = in[i / N3 * N3 + N3 - 1 - i % N3];
+}
+static void mirrored_images_give_the_mirrored_atlas(void **state) {
+  (void)state;
+  static float turned[3][N], a[N], b[N], c[N];
+  const float *plain[3] = {pictures[0], pictures[1], pictures[2]}, *other[3] = {turned[0], turned[1], turned[2]};
+  const rb_atlas_options o = quick();
+  for (int k = 0; k < 3; k++) mirror(pictures[k], turned[k]);
+  for (int s = 0; s < SOLVERS; s++) {
+    make(solvers[s], &o, 3, plain, NULL, a, NULL);
+    make(solvers[s], &o, 3, other, NULL, b, NULL);
+    mirror(b, c);
+    /* sweeps visit the colours in the other order on an axis of even length */
+    assert_true(furthest(a, c, N) < (strstr(solvers[s], "sor") ? 1e-2 : 2e-5));
+  }
+}
+
+/* det > 0, and the inverse undoes the displacement. */
+static void deformations_can_be_undone(void **state) {
+  (void)state;
+  const float *images[4] = {pictures[0], pictures[1], pictures[2], pictures[3]};
+  static float u[3 * N], w[3 * N], det[N], d[N];
+  const rb_atlas_options o = quick();
+  rb_atlas *a;
+  rb_atlas_result r;
+  ok(rb_atlas_create(variant("cpu-fft"), &o, grid, 4, images, NULL, rb_team_self(), &a));
+  ok(rb_atlas_solve(a, NULL, NULL, &r));
+  for (int k = 0; k < 4; k++) {
+    double off = 0;
+    ok(rb_atlas_displacement(a, k, u));
+    ok(rb_atlas_inverse(a, k, w));
+    ok(rb_atlas_determinant(a, k, det));
+    ok(rb_atlas_warped(a, k, d));
+    for (int i = 0; i < N; i++) assert_true(det[i] > 0);
+    for (int i1 = 4; i1 < N1 - 4; i1++)
+      for (int i2 = 4; i2 < N2 - 4; i2++)
+        for (int i3 = 4; i3 < N3 - 4; i3++) { /* u at x + w(x), linear, plus w */
+          const int i = (i1 * N2 + i2) * N3 + i3, stride[3] = {N2 * N3, N3, 1};
+          double x[3] = {i1, i2, i3}, t[3];
+          int base = 0;
+          for (int c = 0; c < 3; c++) {
+            x[c] += (double)w[c * N + i];
+            base += (int)floor(x[c]) * stride[c], t[c] = x[c] - floor(x[c]);
+          }
+          for (int c = 0; c < 3; c++) {
+            double sum = (double)w[c * N + i];
+            for (int corner = 0; corner < 8; corner++) {
+              double weight = 1;
+              int at = base;
+              for (int q = 0; q < 3; q++)
+                weight *= corner >> q & 1 ? t[q] : 1 - t[q], at += (corner >> q & 1) * stride[q];
+              sum += weight * (double)u[c * N + at];
+            }
+            off = fmax(off, fabs(sum));
+          }
+        }
+    assert_true(off < 1e-4);
+  }
+  assert_int_equal(rb_atlas_warped(a, 4, d), RB_EINVAL);
+  rb_clear();
+  rb_atlas_destroy(a);
+}
+
+/* Two levels reach what one does in fewer fine iterations; a coarse image of a constant, and a displacement back. */
+static void levels(void **state) {
+  (void)state;
+  const float *images[4] = {pictures[0], pictures[1], pictures[2], pictures[3]};
+  static float mean[N], flat[N], out[N], u[3 * N], fine[3 * N];
+  rb_atlas_options o = quick(), p = o;
+  p.levels = 2, p.iterations = 10, p.coarse_iterations = 20;
+  const rb_atlas_result one = make("cpu-fft", &o, 4, images, NULL, mean, NULL),
+                        two = make("cpu-fft", &p, 4, images, NULL, mean, NULL);
+  assert_true(two.iterations == 30 && two.variance_after < 1.1 * one.variance_after);
+  const rb_grid half = rb_atlas_coarse_grid(grid, 2);
+  const int m = (int)rb_grid_points(half);
+  for (int i = 0; i < N; i++) flat[i] = 0.75f;
+  ok(rb_atlas_restrict(grid, flat, half, out));
+  for (int i = 0; i < m; i++) assert_true(fabsf(out[i] - 0.75f) < 1e-6f);
+  for (int c = 0; c < 3; c++)
+    for (int i = 0; i < m; i++) u[c * m + i] = (float)(c + 1); /* a shift stays that shift, in finer voxels */
+  rb_atlas_prolong(half, u, grid, fine);
+  for (int c = 0; c < 3; c++)
+    for (int i = 0; i < N; i++) assert_true(fabsf(fine[c * N + i] - 2.0f * (float)(c + 1)) < 1e-5f);
+  /* a slope keeps its place: no half voxel of drift */
+  for (int i = 0; i < m; i++) u[2 * m + i] = (float)(i % (int)half.n[2]);
+  rb_atlas_prolong(half, u, grid, fine);
+  for (int i = 0; i < N; i++) {
+    const int k = i % N3;
+    if (k > 0 && k < N3 - 1) assert_true(fabs((double)fine[2 * N + i] - 2 * ((k + 0.5) / 2 - 0.5)) < 1e-5);
+  }
+}
+
+static void bad_input(void **state) {
+  (void)state;
+  static float broken[N], constant[N];
+  const float *images[3] = {pictures[0], broken, pictures[2]};
+  rb_atlas_options o = quick();
+  rb_atlas *a;
+  memcpy(broken, pictures[1], sizeof broken);
+  broken[77] = NAN;
+  assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, 3, images, NULL, rb_team_self(), &a), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "image 2: voxel 77 is not finite"));
+  rb_clear();
+  images[1] = constant;
+  assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, 3, images, NULL, rb_team_self(), &a), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "image 2 is constant"));
+  rb_clear();
+  images[1] = pictures[1];
+  o.gamma = 0;
+  assert_int_equal(rb_atlas_create(variant("cpu-sor"), &o, grid, 3, images, NULL, rb_team_self(), &a), RB_EINVAL);
+  rb_clear();
+  o = quick(), o.beta = 0.1;
+  rb_atlas_result r;
+  ok(rb_atlas_create(variant("cpu-sor"), &o, grid, 3, images, NULL, rb_team_self(), &a));
+  assert_int_equal(rb_atlas_solve(a, NULL, NULL, &r), RB_EUNSUPPORTED);
+  assert_non_null(strstr(rb_message(), "neglect"));
+  rb_clear();
+  rb_atlas_destroy(a);
+  o = quick(), o.levels = 5;
+  assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, 3, images, NULL, rb_team_self(), &a), RB_EINVAL);
+  rb_clear();
+  assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, 0, images, NULL, rb_team_self(), &a), RB_EINVAL);
+  rb_clear();
+}
+
+/* The atlas and every displacement by a team, against this process alone: equal to the bit. */
+static void a_team_makes_the_same(void **state) {
+  (void)state;
+  const rb_team *team = rb_team_self();
+  const float *all[MOST], *own[MOST];
+  static float alone[N], shared[N], ua[3 * N], ub[3 * N];
+  if (rb_team_processes() > 1) ok(rb_team_mpi(&team));
+  for (int count = team->size; count <= MOST; count += 3)
+    for (int s = 0; s < SOLVERS; s++) {
+      rb_atlas_options o = quick();
+      rb_atlas *a, *b;
+      rb_atlas_result ra, rb;
+      o.levels = 2, o.coarse_iterations = 5, o.iterations = 6, o.step = 1, o.scale = RB_SCALE_COHORT;
+      int64_t first, end;
+      rb_team_share(team, count, &first, &end);
+      for (int k = 0; k < count; k++) all[k] = pictures[k], own[k] = k >= first && k < end ? pictures[k] : NULL;
+      ok(rb_atlas_create(variant(solvers[s]), &o, grid, count, all, NULL, rb_team_self(), &a));
+      ok(rb_atlas_create(variant(solvers[s]), &o, grid, count, own, NULL, team, &b));
+      ok(rb_atlas_solve(a, NULL, NULL, &ra));
+      ok(rb_atlas_solve(b, NULL, NULL, &rb));
+      ok(rb_atlas_mean(a, alone));
+      ok(rb_atlas_mean(b, shared));
+      assert_memory_equal(alone, shared, sizeof alone);
+      assert_true(ra.variance_after == rb.variance_after && ra.halvings == rb.halvings);
+      for (int k = (int)first; k < end; k++) {
+        ok(rb_atlas_displacement(a, k, ua));
+        ok(rb_atlas_displacement(b, k, ub));
+        assert_memory_equal(ua, ub, sizeof ua);
+      }
+      rb_atlas_destroy(b), rb_atlas_destroy(a);
+    }
+}
+
+/* One member's bad image ends all, each with the reason; more members than images is told. */
+static void a_team_hears_of_failures(void **state) {
+  (void)state;
+  const rb_team *team = rb_team_self();
+  static float broken[N];
+  const float *images[MOST];
+  const rb_atlas_options o = quick();
+  rb_atlas *a;
+  if (rb_team_processes() > 1) ok(rb_team_mpi(&team));
+  memcpy(broken, pictures[1], sizeof broken);
+  broken[3] = INFINITY;
+  for (int k = 0; k < MOST; k++) images[k] = k == MOST - 1 ? broken : pictures[k];
+  assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, MOST, images, NULL, team, &a), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "image 8: voxel 3 is not finite"));
+  rb_clear();
+  if (team->size > 1) {
+    assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, team->size - 1, images, NULL, team, &a),
+                     RB_EINVAL);
+    assert_non_null(strstr(rb_message(), "a process needs one"));
+    rb_clear();
+  }
+}
+
+int main(void) {
+  fill();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(equal_images_stay),
+      cmocka_unit_test(first_step_has_its_length),
+      cmocka_unit_test(known_shift),
+      cmocka_unit_test(variance_falls),
+      cmocka_unit_test(order_does_not_matter),
+      cmocka_unit_test(scales_drop_out),
+      cmocka_unit_test(mirrored_images_give_the_mirrored_atlas),
+      cmocka_unit_test(deformations_can_be_undone),
+      cmocka_unit_test(levels),
+      cmocka_unit_test(bad_input),
+      cmocka_unit_test(a_team_makes_the_same),
+      cmocka_unit_test(a_team_hears_of_failures),
+  };
+  const struct CMUnitTest team[] = {cmocka_unit_test(a_team_makes_the_same),
+                                    cmocka_unit_test(a_team_hears_of_failures)};
+  const int failed =
+      rb_team_processes() > 1 ? cmocka_run_group_tests(team, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+  rb_team_mpi_end();
+  return failed;
+}
