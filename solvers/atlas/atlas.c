@@ -18,12 +18,31 @@ static double noise_floor(const rb_atlas *a) {
   return 0.5 * resolution / a->options.gamma;
 }
 
-/* Adds the time since *since to a part, on a backend whose calls wait. */
-static void stamp(rb_atlas *a, int part, double *since) {
-  const double now = rb_now();
-  if (a->backend->kind == RB_CPU) a->result->parts[part] += now - *since;
-  *since = now;
+/* With a profile: a point in the backend's time, where `part` ends; RB_ATLAS_PARTS begins anew. */
+static rb_status stamp(rb_atlas *a, int part) {
+  rb_status st = RB_OK;
+  if (!a->profile) return RB_OK;
+  if (a->stamps == RB_STAMPS) RB_TRY(rb_atlas_add_parts(a));
+  a->part[a->stamps] = part;
+  RB_TRY(a->backend->stamp(a->stamps++));
+done:
+  return st;
 }
+
+/* Waits; adds the times between stamps to their parts. */
+rb_status rb_atlas_add_parts(rb_atlas *a) {
+  rb_status st = RB_OK;
+  for (int k = 1; k < a->stamps; k++) {
+    double seconds;
+    if (a->part[k] == RB_ATLAS_PARTS) continue;
+    RB_TRY(a->backend->stamp_interval(k - 1, k, &seconds));
+    a->result->parts[a->part[k]] += seconds;
+  }
+  a->stamps = 0;
+done:
+  return st;
+}
+void rb_atlas_set_profile(rb_atlas *a, int on) { a->profile = on; }
 
 /* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. */
 static rb_status velocity_of(rb_atlas *a, rb_atlas_member *m, int first, void **out) {
@@ -48,12 +67,12 @@ done:
 static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
-  double since = rb_now();
   void *v;
+  RB_TRY(stamp(a, RB_ATLAS_PARTS));
   RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
-  stamp(a, RB_ATLAS_FORCE, &since);
+  RB_TRY(stamp(a, RB_ATLAS_FORCE));
   RB_TRY(velocity_of(a, m, first, &v));
-  stamp(a, RB_ATLAS_SOLVE, &since);
+  RB_TRY(stamp(a, RB_ATLAS_SOLVE));
   if (first) RB_TRY(choose_step(a, m, v));
   if (m->step == 0) goto done;
   RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, NULL, 0, a->f)); /* the force is used up */
@@ -61,7 +80,7 @@ static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   void *swap = m->u;
   m->u = a->next, a->next = swap;
   RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
-  stamp(a, RB_ATLAS_UPDATE, &since);
+  RB_TRY(stamp(a, RB_ATLAS_UPDATE));
 done:
   return st;
 }
@@ -137,9 +156,9 @@ static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook h
   int interrupted = 0;
   RB_TRY(rb_team_agree(a->team, rb_atlas_update_mean(a)));
   for (int it = 0; it <= iterations; it++) {
-    double since = rb_now();
+    RB_TRY(stamp(a, RB_ATLAS_PARTS));
     RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
-    stamp(a, RB_ATLAS_ENERGY, &since);
+    RB_TRY(stamp(a, RB_ATLAS_ENERGY));
     RB_TRY(share(a, &row.halvings, &row.step, &interrupted));
     row.iteration = it, row.variance = variance_of(a);
     a->result->variance_after = row.variance;
@@ -151,12 +170,13 @@ static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook h
     if (it == iterations) break;
     for (int k = 0; k < a->own && st == RB_OK; k++) st = move_image(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
-    since = rb_now();
+    RB_TRY(stamp(a, RB_ATLAS_PARTS));
     RB_TRY(rb_atlas_update_mean(a));
-    stamp(a, RB_ATLAS_AVERAGE, &since);
+    RB_TRY(stamp(a, RB_ATLAS_AVERAGE));
     a->result->iterations++;
   }
   a->result->halvings = row.halvings;
+  RB_TRY(rb_atlas_add_parts(a));
 done:
   return st;
 }
@@ -165,7 +185,7 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
   *out = (rb_atlas_result){.end = RB_END_ITERATIONS};
-  a->result = out, a->halvings = 0;
+  a->result = out, a->halvings = 0, a->stamps = 0;
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   for (int level = 1; level <= o->levels; level++) {
     const int last = level == o->levels || out->end == RB_END_INTERRUPTED;

@@ -27,6 +27,7 @@
 typedef struct {
   const char *l2force, *helmholtz, *compose, *average;
   rb_dtype dtype;
+  int sweeps; /* the helmholtz variant is iterative */
 } rb_atlas_config;
 extern const rb_family rb_atlas_family;
 
@@ -64,13 +65,15 @@ typedef struct {
   int iterations, halvings;               /* over all levels; halvings of all images */
   double variance_before, variance_after; /* on the finest grid: all u = 0, and at the end */
   double seconds;
-  double parts[RB_ATLAS_PARTS]; /* seconds of the host's clock; 0 on a GPU, where calls do not wait */
+  double parts[RB_ATLAS_PARTS]; /* seconds; 0 without a profile */
 } rb_atlas_result;
 
 /* images[count]: each [n] on the host, finite, not constant; those beyond this member's share may be NULL. reference:
  * NULL for an atlas. RB_EINVAL names the image (from 1 on) that is not finite or constant; all members hear of it. */
 rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
                           const float *const *images, const float *reference, const rb_team *team, rb_atlas **out);
+/* Time the parts of iterations by stamps from the next solve on, or no more. */
+void rb_atlas_set_profile(rb_atlas *a, int on);
 /* From u = 0. */
 rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atlas_result *out);
 /* After a solve, on the host, float32. The mean [n]; of an image of this member's share: warped [n], displacement

@@ -2,14 +2,14 @@
 /* The variants of the atlas: which kernels in which precision; parameters and their defaults; memory. */
 #include "solvers/atlas/atlas_impl.h"
 
-static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32},
-                             cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64},
-                             cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32},
-                             cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64},
-                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32};
-static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32},
-                             gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32},
-                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32};
+static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32, 0},
+                             cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64, 0},
+                             cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32, 1},
+                             cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64, 1},
+                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32, 0};
+static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0},
+                             gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1},
+                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1};
 static const rb_variant variants[] = {
     {"cpu-fft", "CPU FFT", "float32, velocities by FFTW, periodic", RB_ON_CPU(&cpu_fft)},
     {"cpu-fft-f64", "", "the same in float64", RB_ON_CPU(&cpu_fft_f64)},
@@ -48,18 +48,11 @@ rb_atlas_options rb_atlas_defaults(void) {
 rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count,
                            size_t *backend) {
   enum { OF_IMAGE = 5, OF_SWEEPS = 3, SHARED = 2 + 3 * 3 };
-  rb_status st = RB_OK;
   const rb_atlas_config *c = variant->ops;
-  const rb_variant *solver;
-  *backend = 0;
   (void)o;
-  RB_TRY(rb_variant_available(variant));
-  RB_TRY(rb_variant_find(&rb_helmholtz_family, c->helmholtz, &solver));
-  const int direct = rb_helmholtz_is_direct(solver);
   const double n = (double)rb_grid_points(grid), size = (double)rb_dtype_size(c->dtype),
                spectra = 3.0 * (double)(grid.n[0] * grid.n[1] * (grid.n[2] + 2)),
-               of_solve = direct ? (variant->backend == RB_CUDA ? 2.5 : 1) * spectra : n;
-  *backend = (size_t)(size * (((double)OF_IMAGE + (direct ? 0 : OF_SWEEPS)) * n * count + SHARED * n + of_solve));
-done:
-  return st;
+               of_solve = !c->sweeps ? (variant->backend == RB_CUDA ? 2.5 : 1) * spectra : n;
+  *backend = (size_t)(size * (((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n * count + SHARED * n + of_solve));
+  return RB_OK;
 }

@@ -42,10 +42,11 @@ struct rb_atlas {
   void *mean;         /* [n] */
   void *f, *v, *next; /* [3][n]: force; velocity, then displacement of the step; u to come */
   double omega;
-  float *room;         /* [3][full n] on the host */
-  int32_t *sums;       /* [full n] on the host where a team shares the mean, else NULL */
-  double *differences; /* [count] */
-  int halvings;        /* of this member's images, so far */
+  float *room;                          /* [3][full n] on the host */
+  int32_t *sums;                        /* [full n] on the host where a team shares the mean, else NULL */
+  double *differences;                  /* [count] */
+  int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
+  int halvings;                         /* of this member's images, so far */
   rb_atlas_result *result;
 };
 
@@ -60,6 +61,8 @@ rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
 rb_status rb_atlas_level_end(rb_atlas *a, int keep);
 /* The mean of all warped images, over the team; nothing where there is a reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* Waits for the stamps so far and adds the times between them to the result's parts. */
+rb_status rb_atlas_add_parts(rb_atlas *a);
 /* The member that holds an image, or RB_EINVAL. */
 rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out);
 

@@ -73,6 +73,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &s->atlas));
+  rb_atlas_set_profile(s->atlas, v->backend == RB_CPU); /* stamps cost nothing there */
   *out = s;
   s = NULL;
 done:

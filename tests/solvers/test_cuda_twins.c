@@ -5,6 +5,7 @@
 
 #include "kernels/base/backend.h"
 #include "kernels/base/rng.h"
+#include "solvers/atlas/atlas.h"
 #include "solvers/claire/claire.h"
 #include "solvers/demons/demons.h"
 #include "solvers/landmarks/landmarks.h"
@@ -141,8 +142,50 @@ static void landmarks_follow(void **state) {
   assert_true(compared > 0);
 }
 
+/* A pair on two levels; with a profile, so that its stamps are taken, too. */
+static void keep(void *context, const rb_atlas_row *row) {
+  ((double *)context)[4 * (row->level - 1) + row->iteration] = row->variance;
+}
+static void atlas(const rb_variant *v, double variance[8]) {
+  static float two[2][POINTS], det[POINTS], w[3 * POINTS];
+  const float *both[2] = {two[0], two[1]};
+  rb_atlas_options o = rb_atlas_defaults();
+  rb_atlas_result r;
+  rb_atlas *a;
+  o.levels = 2, o.iterations = o.coarse_iterations = 3, o.first_sweeps = 8;
+  images(two[0], two[1]);
+  ok(rb_atlas_create(v, &o, rb_grid_make(N, N, N), 2, both, NULL, rb_team_self(), &a));
+  rb_atlas_set_profile(a, 1);
+  ok(rb_atlas_solve(a, keep, variance, &r));
+  ok(rb_atlas_determinant(a, 1, det));
+  ok(rb_atlas_inverse(a, 0, w));
+  for (int i = 0; i < POINTS; i++) assert_true(det[i] > 0 && isfinite(w[i]));
+  rb_atlas_destroy(a);
+}
+static void atlas_follows(void **state) {
+  (void)state;
+  const rb_variant *twin[2];
+  double cpu[2][8], cuda[8];
+  int compared = 0;
+  ok(rb_variant_find(&rb_atlas_family, "cpu-fft-f64", &twin[0]));
+  ok(rb_variant_find(&rb_atlas_family, "cpu-sor-f64", &twin[1]));
+  for (int k = 0; k < 2; k++) atlas(twin[k], cpu[k]);
+  for (int i = 0; i < rb_atlas_family.count; i++) {
+    const rb_variant *v = &rb_atlas_family.variants[i];
+    if (v->backend != RB_CUDA) continue;
+    needs_cuda(v);
+    const double *want = cpu[((const rb_atlas_config *)v->ops)->sweeps];
+    atlas(v, cuda);
+    for (int k = 0; k < 8; k++)
+      if (!(fabs(cuda[k] / want[k] - 1) < 2e-4))
+        fail_msg("%s, row %d: variance %g, not %g", v->name, k, cuda[k], want[k]);
+    compared++;
+  }
+  assert_true(compared > 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows), cmocka_unit_test(demons_follow),
-                                     cmocka_unit_test(landmarks_follow)};
+                                     cmocka_unit_test(landmarks_follow), cmocka_unit_test(atlas_follows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the helmholtz family: direct solves by their oracle and by the operator itself, sweeps to the bit by
  * plain loops, by what they converge to, and by how fast. */
+#include "cpu_ref/helmholtz/helmholtz_oracle.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "kernels/helmholtz/helmholtz.h"
@@ -33,68 +34,6 @@ done:
   return st;
 }
 
-/* ---- the operator, on the host in double ------------------------------------------------------------------ */
-
-static int64_t at(const rb_helmholtz_desc *d, const int64_t i[3]) {
-  return (i[0] * d->grid.n[1] + i[1]) * d->grid.n[2] + i[2];
-}
-/* v at x + step along axis a (and, with b >= 0, + step2 along b), periodic or 0 outside. */
-static double near(const rb_helmholtz_desc *d, const double *v, const int64_t x[3], int a, int step, int b, int step2,
-                   int periodic) {
-  int64_t i[3] = {x[0], x[1], x[2]};
-  i[a] += step;
-  if (b >= 0) i[b] += step2;
-  for (int c = 0; c < 3; c++) {
-    if (periodic) i[c] = rb_wrap(i[c], d->grid.n[c]);
-    if (i[c] < 0 || i[c] >= d->grid.n[c]) return 0;
-  }
-  return v[at(d, i)];
-}
-
-/* (L v)_c at x. */
-static double operator_at(const rb_helmholtz_desc *d, const double *v, int c, const int64_t x[3], int periodic) {
-  const int64_t n = rb_grid_points(d->grid);
-  const double *mine = v + c * n;
-  double sum = d->gamma * mine[at(d, x)];
-  for (int a = 0; a < 3; a++) {
-    const double h = d->spacing[a];
-    sum -= d->alpha *
-           (near(d, mine, x, a, 1, -1, 0, periodic) - 2 * mine[at(d, x)] + near(d, mine, x, a, -1, -1, 0, periodic)) /
-           (h * h);
-    if (d->beta == 0) continue;
-    const double *other = v + a * n;
-    if (a == c)
-      sum -=
-          d->beta *
-          (near(d, mine, x, a, 1, -1, 0, periodic) - 2 * mine[at(d, x)] + near(d, mine, x, a, -1, -1, 0, periodic)) /
-          (h * h);
-    else
-      for (int s = -1; s <= 1; s += 2)
-        for (int t = -1; t <= 1; t += 2)
-          sum -= d->beta * s * t * near(d, other, x, c, s, a, t, periodic) / (4 * h * d->spacing[c]);
-  }
-  return sum;
-}
-
-/* |f - L v| / |f| over the nodes inside (all of a periodic grid). */
-static double residual(const rb_helmholtz_desc *d, const void *f, const void *v, int periodic) {
-  const rb_grid g = d->grid;
-  const int64_t n = rb_grid_points(g), b = periodic ? 0 : d->border;
-  double over = 0, under = 0, *wide = malloc(3 * (size_t)n * sizeof *wide);
-  if (!wide) return NAN;
-  for (int64_t i = 0; i < 3 * n; i++) wide[i] = rb_check_at(d->dtype, v, i);
-  for (int c = 0; c < 3; c++)
-    for (int64_t i = b; i < g.n[0] - b; i++)
-      for (int64_t j = b; j < g.n[1] - b; j++)
-        for (int64_t k = b; k < g.n[2] - b; k++) {
-          const int64_t x[3] = {i, j, k};
-          const double want = rb_check_at(d->dtype, f, c * n + at(d, x));
-          over += pow(want - operator_at(d, wide, c, x, periodic), 2), under += want * want;
-        }
-  free(wide);
-  return under > 0 ? sqrt(over / under) : sqrt(over);
-}
-
 /* ---- direct solves ---------------------------------------------------------------------------------------- */
 
 static void one_direct(rb_checker *c, const rb_helmholtz_desc *d) {
@@ -118,7 +57,7 @@ static void one_direct(rb_checker *c, const rb_helmholtz_desc *d) {
                        (long long)g.n[0], (long long)g.n[1], (long long)g.n[2], d->beta, rb_dtype_name(d->dtype));
       free(want);
     }
-    rb_check_value(c, residual(d, f, kf, periodic), 2 * reach * tolerance,
+    rb_check_value(c, rb_helmholtz_residual(d, f, kf, periodic), 2 * reach * tolerance,
                    "residual of %lldx%lldx%lld, beta %g, spacing %g %g %g", (long long)g.n[0], (long long)g.n[1],
                    (long long)g.n[2], d->beta, d->spacing[0], d->spacing[1], d->spacing[2]);
     const double there = rb_check_dot(d->dtype, kf, h, count), back = rb_check_dot(d->dtype, f, kh, count);
@@ -135,30 +74,6 @@ static void one_direct(rb_checker *c, const rb_helmholtz_desc *d) {
 
 /* ---- sweeps ----------------------------------------------------------------------------------------------- */
 
-/* The update of the contract, a node at a time, every operation rounded as the variants promise. */
-#define DEFINE_PLAIN(REAL, SUFFIX, FMA)                                                                      \
-  static void plain_##SUFFIX(const rb_helmholtz_desc *d, int sweeps, double omega, const REAL *f, REAL *v) { \
-    const int64_t n1 = d->grid.n[0], n2 = d->grid.n[1], n3 = d->grid.n[2], n = n1 * n2 * n3, b = d->border;  \
-    double w[3], diagonal = d->gamma;                                                                        \
-    for (int a = 0; a < 3; a++) w[a] = d->alpha / (d->spacing[a] * d->spacing[a]), diagonal += 2 * w[a];     \
-    const REAL gain = (REAL)(omega / diagonal), keep = (REAL)(1 - omega);                                    \
-    for (int64_t half = 0; half < 2 * sweeps; half++)                                                        \
-      for (int64_t c = 0; c < 3; c++)                                                                        \
-        for (int64_t i = b; i < n1 - b; i++)                                                                 \
-          for (int64_t j = b; j < n2 - b; j++)                                                               \
-            for (int64_t k = b; k < n3 - b; k++) {                                                           \
-              if ((i + j + k + half) % 2) continue;                                                          \
-              const int64_t x = c * n + (i * n2 + j) * n3 + k;                                               \
-              REAL s = FMA((REAL)w[0], v[x - n2 * n3] + v[x + n2 * n3], f[x]);                               \
-              s = FMA((REAL)w[1], v[x - n3] + v[x + n3], s);                                                 \
-              s = FMA((REAL)w[2], v[x - 1] + v[x + 1], s);                                                   \
-              s = gain * s;                                                                                  \
-              v[x] = FMA(keep, v[x], s);                                                                     \
-            }                                                                                                \
-  }
-DEFINE_PLAIN(float, f32, fmaf)
-DEFINE_PLAIN(double, f64, fma)
-
 static void one_sweep(rb_checker *c, const rb_helmholtz_desc *d, int sweeps) {
   const rb_grid g = d->grid;
   const int64_t count = 3 * rb_grid_points(g);
@@ -167,10 +82,7 @@ static void one_sweep(rb_checker *c, const rb_helmholtz_desc *d, int sweeps) {
   void *f = malloc(bytes), *got = malloc(bytes), *want = calloc(1, bytes);
   rb_check_random(d->dtype, f, count, 99);
   if (rb_check_status(c, solve(c->variant, d, sweeps, omega, f, got), "sweeps")) {
-    if (d->dtype == RB_F64)
-      plain_f64(d, sweeps, omega, f, want);
-    else
-      plain_f32(d, sweeps, omega, f, want);
+    rb_helmholtz_plain_sweeps(d, sweeps, omega, f, want);
     rb_check_value(c, rb_check_distance(d->dtype, got, want, count), 0,
                    "%d sweeps on %lldx%lldx%lld, border %d, %s, bitwise", sweeps, (long long)g.n[0],
                    (long long)g.n[1], (long long)g.n[2], d->border, rb_dtype_name(d->dtype));
@@ -234,7 +146,8 @@ static void diverges_with_the_printed_sign(rb_checker *c) {
   if (rb_check_status(c, rb_helmholtz_create(c->variant, &d, &p), "plan")) {
     p->desc.gamma = d.gamma = -0.02;
     rb_check_status(c, rb_helmholtz_sweep(p, SWEEPS, omega, f, v), "sweeps");
-    rb_check_value(c, -residual(&d, f, v, 0), -1, "with the printed sign of gamma sweeps diverge from n = 40 on");
+    rb_check_value(c, -rb_helmholtz_residual(&d, f, v, 0), -1,
+                   "with the printed sign of gamma sweeps diverge from n = 40 on");
     rb_helmholtz_destroy(p);
   }
   free(v), free(f);

@@ -36,5 +36,8 @@ void rb_cohort_list_free(char **files, int count);
 rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints);
 /* Reads the own share. RB_EINVAL and what rb_volume_read says, heard by all. */
 rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_cohort *out);
+/* By name: "phantom", heads under deformations of their own; "nirep", the first brains that are here. All images.
+ * RB_ENOTFOUND: fewer are here. */
+rb_status rb_cohort_known(const char *name, int images, rb_resampling how, rb_grid grid, rb_cohort *out);
 void rb_cohort_free(rb_cohort *c);
 #endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* atlas: a mean of `images` images; atlas-pair: one image onto another. Whole solves from u = 0, images on the host
+ * before (they are brought to the backend by the solve, outside its time), intensities of the cohort in [0, 1].
+ *
+ * Verified: the first variances by the same algorithm in float64 on the CPU; the variance fell; det > 0 is reported,
+ * not demanded (ha2009's own examples fold). */
+#include "experiments/runner/base/interrupt.h"
+#include "experiments/runner/inputs/cohort.h"
+#include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/workload.h"
+#include "solvers/atlas/atlas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TWIN_ITERATIONS = 3 };
+
+typedef struct {
+  const rb_case *c;
+  int pair;
+  rb_atlas_options options;
+  rb_pair two;
+  rb_cohort cohort;
+  const float **images;
+  const float *reference;
+  int count;
+  rb_atlas *atlas;
+  rb_atlas_result result;
+  double variance[TWIN_ITERATIONS + 1], twin[TWIN_ITERATIONS + 1]; /* before each of the first iterations */
+  rb_atlas_result profiled;
+  double det_min, det_max;
+} state;
+
+static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) {
+  static const struct {
+    const char *axis;
+    size_t at;
+  } reals[] = {{"step", offsetof(rb_atlas_options, step)}, {"gamma", offsetof(rb_atlas_options, gamma)}},
+    wholes[] = {{"iterations", offsetof(rb_atlas_options, iterations)},
+                {"coarse_iterations", offsetof(rb_atlas_options, coarse_iterations)},
+                {"levels", offsetof(rb_atlas_options, levels)},
+                {"sweeps", offsetof(rb_atlas_options, sweeps)}};
+  rb_status st = RB_OK;
+  double number;
+  *o = rb_atlas_defaults();
+  o->interrupted = &rb_interrupted, o->scale = RB_SCALE_COHORT;
+  for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {
+    double *to = (double *)((char *)o + reals[k].at);
+    RB_TRY(rb_case_number(c, reals[k].axis, *to, to));
+  }
+  for (size_t k = 0; k < sizeof wholes / sizeof *wholes; k++) {
+    int *to = (int *)((char *)o + wholes[k].at);
+    RB_TRY(rb_case_number(c, wholes[k].axis, *to, &number));
+    *to = (int)number;
+  }
+  RB_TRY(rb_case_number(c, "images", 1, &number));
+  *images = (int)number;
+done:
+  return st;
+}
+
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  rb_atlas_options o;
+  int images = 1;
+  const size_t n = (size_t)rb_grid_points(c->grid);
+  (void)rotations;
+  *backend = 0;
+  if (options_of(c, &o, &images) != RB_OK || rb_atlas_predict(c->variant, &o, c->grid, images, backend) != RB_OK)
+    rb_clear();
+  const size_t twin = n * sizeof(double) * (8 * (size_t)images + 18); /* the float64 solver of the verification */
+  *host = n * sizeof(float) * ((size_t)images + 8) + (c->variant->backend == RB_CPU ? 0 : twin);
+  if (c->variant->backend == RB_CPU) *backend += twin;
+}
+static size_t footprint(const rb_case *c) { return 20 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
+
+static void teardown(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_atlas_destroy(s->atlas);
+  rb_cohort_free(&s->cohort);
+  rb_pair_free(&s->two);
+  free(s->images);
+  free(s);
+}
+
+static rb_status read_images(state *s) {
+  rb_status st = RB_OK;
+  const rb_case *c = s->c;
+  s->images = calloc((size_t)s->count, sizeof *s->images);
+  RB_CHECK(s->images, RB_ENOMEM, "host memory");
+  if (s->pair) {
+    RB_TRY(rb_pair_load(rb_case_axis(c, "data", "phantom"), RB_ANTIALIAS, c->grid, &s->two));
+    s->images[0] = s->two.image[RB_TEMPLATE], s->reference = s->two.image[RB_REFERENCE];
+  } else {
+    RB_TRY(rb_cohort_known(rb_case_axis(c, "data", "phantom"), s->count, RB_ANTIALIAS, c->grid, &s->cohort));
+    for (int k = 0; k < s->count; k++) s->images[k] = s->cohort.image[k];
+  }
+done:
+  return st;
+}
+
+static rb_status setup_kind(const rb_case *c, int pair, void **out) {
+  rb_status st = RB_OK;
+  state *s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->c = c, s->pair = pair;
+  RB_TRY(options_of(c, &s->options, &s->count));
+  RB_TRY(read_images(s));
+  RB_TRY(rb_atlas_create(c->variant, &s->options, c->grid, s->count, s->images, s->reference, rb_team_self(),
+                         &s->atlas));
+  *out = s;
+  s = NULL;
+done:
+  teardown(s);
+  return st;
+}
+static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  return (void)b, (void)rotations, setup_kind(c, 0, out);
+}
+static rb_status setup_pair(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  return (void)b, (void)rotations, setup_kind(c, 1, out);
+}
+
+static rb_status whole(const rb_atlas_result *r) {
+  return r->end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK;
+}
+
+static rb_status run(void *p, int turn) {
+  rb_status st = RB_OK;
+  state *s = p;
+  (void)turn;
+  RB_TRY(rb_atlas_solve(s->atlas, NULL, NULL, &s->result));
+  RB_TRY(whole(&s->result));
+done:
+  return st;
+}
+static rb_status poison(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  memset(&s->result, 0xFF, sizeof s->result);
+  return RB_OK;
+}
+
+/* ---- what is verified ------------------------------------------------------------------------------------- */
+
+static void keep_first(void *context, const rb_atlas_row *row) {
+  double *variance = context;
+  if (row->level == 1 && row->iteration <= TWIN_ITERATIONS) variance[row->iteration] = row->variance;
+}
+
+/* The first iterations of the first level, in float64 on the CPU by the same kind of solve. */
+static rb_status solve_twin(state *s) {
+  rb_status st = RB_OK;
+  const rb_atlas_config *config = s->c->variant->ops;
+  const rb_variant *twin;
+  rb_atlas *a = NULL;
+  rb_atlas_result r;
+  rb_atlas_options o = s->options;
+  const int first = TWIN_ITERATIONS < o.iterations ? TWIN_ITERATIONS : o.iterations;
+  o.iterations = o.coarse_iterations = first;
+  RB_TRY(rb_variant_find(&rb_atlas_family, config->sweeps ? "cpu-sor-f64" : "cpu-fft-f64", &twin));
+  RB_TRY(rb_atlas_create(twin, &o, s->c->grid, s->count, s->images, s->reference, rb_team_self(), &a));
+  RB_TRY(rb_atlas_solve(a, keep_first, s->twin, &r));
+  RB_TRY(whole(&r));
+done:
+  rb_atlas_destroy(a);
+  return st;
+}
+
+/* Extremes of all images' determinants. */
+static rb_status measure_determinants(state *s) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  float *det = malloc((size_t)n * sizeof *det);
+  RB_CHECK(det, RB_ENOMEM, "host memory");
+  s->det_min = INFINITY, s->det_max = -INFINITY;
+  for (int k = 0; k < s->count; k++) {
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    RB_TRY(rb_atlas_determinant(s->atlas, k, det));
+    for (int64_t i = 0; i < n; i++)
+      least = fmin(least, (double)det[i]), most = fmax(most, (double)det[i]), sum += (double)det[i];
+    if (!isfinite(sum)) least = most = NAN;
+    s->det_min = s->det_min <= least ? s->det_min : least, s->det_max = s->det_max >= most ? s->det_max : most;
+  }
+done:
+  free(det);
+  return st;
+}
+
+/* The determinants of the timed solve, then one more solve with stamps, whose first variances are compared. */
+static rb_status examine(state *s) {
+  rb_status st = RB_OK;
+  RB_TRY(measure_determinants(s));
+  if (s->twin[0] == 0) RB_TRY(solve_twin(s));
+  rb_atlas_set_profile(s->atlas, 1);
+  RB_TRY(rb_atlas_solve(s->atlas, keep_first, s->variance, &s->profiled));
+  RB_TRY(whole(&s->profiled));
+done:
+  rb_atlas_set_profile(s->atlas, 0);
+  return st;
+}
+
+static void add_parts(const state *s, rb_outcome *o) {
+  static const char *const times[RB_ATLAS_PARTS] = {"time_average", "time_force", "time_solve", "time_update",
+                                                    "time_energy"};
+  static const char *const shares[RB_ATLAS_PARTS] = {"share_average", "share_force", "share_solve", "share_update",
+                                                     "share_energy"};
+  for (int p = 0; p < RB_ATLAS_PARTS; p++) {
+    rb_outcome_metric(o, times[p], s->profiled.parts[p], "s", "sum over the solve of the time between two stamps");
+    rb_outcome_metric(o, shares[p], 100 * s->profiled.parts[p] / s->profiled.seconds, "%", "of the profiled solve");
+  }
+}
+
+static rb_status verify(void *p, int turn, rb_outcome *o) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const rb_atlas_result timed = s->result;
+  const int first = s->options.levels > 1 ? s->options.coarse_iterations : s->options.iterations,
+            checked = first < TWIN_ITERATIONS ? first : TWIN_ITERATIONS;
+  double off = 0;
+  (void)turn;
+  if (s->pair)
+    rb_outcome_data(o, s->two.file[RB_TEMPLATE], s->two.sha256[RB_TEMPLATE]);
+  else
+    rb_outcome_data(o, s->cohort.name[0], s->cohort.sha256[0]);
+  if (timed.iterations < 1) { /* nothing ran */
+    rb_outcome_verify(o, "iterations", NAN, 0, "a solve");
+    return RB_OK;
+  }
+  RB_TRY(examine(s));
+  for (int i = 0; i <= checked; i++) {
+    const double e = fabs(s->variance[i] / s->twin[i] - 1);
+    if (!(e <= off)) off = e; /* a NaN stays */
+  }
+  /* float32 images in [0, 1] and sums in units of 2^-20: variances of some 1e-3 agree to 1e-4 */
+  rb_outcome_verify(o, "relative error of the first variances", off, 1e-4, "cpu float64, three iterations");
+  rb_outcome_verify(o, "difference of the timed and the profiled solve's variance",
+                    fabs(timed.variance_after - s->profiled.variance_after), 0, "the same solve again");
+  rb_outcome_verify(o, "rise of the variance", fmax(timed.variance_after / timed.variance_before - 1, 0), 0,
+                    "descent");
+  rb_outcome_metric(o, "variance_before", timed.variance_before, "1", "mean over images and voxels of (mean - D)^2");
+  rb_outcome_metric(o, "variance_after", timed.variance_after, "1", "the same at the end");
+  rb_outcome_metric(o, "variance_ratio", timed.variance_after / timed.variance_before, "1", "after over before");
+  rb_outcome_metric(o, "halvings", timed.halvings, "1", "of steps, all images");
+  rb_outcome_metric(o, "iterations", timed.iterations, "1", "over all levels");
+  rb_outcome_metric(o, "time_solver", timed.seconds, "s", "iterations of all levels; what lies between is left out");
+  rb_outcome_metric(o, "voxels", 1e-6 * (double)rb_grid_points(s->c->grid), "M", "of an image");
+  rb_outcome_metric(o, "det_min", s->det_min, "1", "min over images and voxels of det(I + du/dx)");
+  rb_outcome_metric(o, "det_max", s->det_max, "1", "max");
+  add_parts(s, o);
+done:
+  return st;
+}
+
+#define COMMON_AXES                                                                                           \
+  {"size", RB_VALUES_SIZE}, {"step", RB_VALUES_NUMBER}, {"gamma", RB_VALUES_NUMBER},                          \
+      {"iterations", RB_VALUES_COUNT}, {"coarse_iterations", RB_VALUES_COUNT}, {"levels", RB_VALUES_COUNT}, { \
+    "sweeps", RB_VALUES_COUNT                                                                                 \
+  }
+static const rb_workload_axis axes[] = {
+    COMMON_AXES, {"images", RB_VALUES_COUNT}, {"data", "phantom nirep"}, {NULL, NULL}};
+static const rb_workload_axis pair_axes[] = {COMMON_AXES, {"data", RB_VALUES_PAIRS}, {NULL, NULL}};
+const rb_workload rb_workload_atlas = {"atlas", &rb_atlas_family, predict, footprint, setup,
+                                       run,     poison,           verify,  teardown,  axes};
+const rb_workload rb_workload_atlas_pair = {"atlas-pair", &rb_atlas_family, predict, footprint, setup_pair,
+                                            run,          poison,           verify,  teardown,  pair_axes};
