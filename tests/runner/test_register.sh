@@ -176,4 +176,39 @@ ok "and leaves its iterate" test -s l130/matched.csv -a -s l130/metrics.json
 # metrics.json has one shape
 keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|grid_xyz|points|det_F|dice|energy_joule' | tr -d '\n'; }
 for f in r d; do [ ! -e $f/metrics.json ] || ok "the shape of $f/metrics.json" test "$(keys $f/metrics.json)" = "$(keys l/metrics.json)"; done
+
+# register atlas: three balls of 24^3
+for i in 1 2 3; do ball ball$i.nii $((9 + i)) 100; done
+atlas=("$bin" register atlas --variant cpu-fft --iterations 5)
+expect 2 "either --images" "${atlas[@]}" --out at
+expect 2 "either --images" "${atlas[@]}" --images ball1.nii ball2.nii --list balls.csv --out at
+expect 2 "one image has no atlas" "${atlas[@]}" --images ball1.nii --out at
+expect 2 "no file balls.csv|balls.csv" "${atlas[@]}" --list balls.csv --out at
+expect 2 "unknown argument '--template'" "${atlas[@]}" --template ball1.nii --out at
+expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out at
+for f in atlas warped_001_ball1 displacement_002_ball2 inverse_003_ball3 detF_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
+ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
+expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
+expect 2 "neglect it and take 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at
+expect 2 "gamma '-0.02' is not a positive" "${atlas[@]}" --gamma -0.02 --images ball1.nii ball2.nii --out at
+# a list: all that cannot be used is told at once; left out when asked for
+ball zero.nii 10 0
+head -c 5000 ball1.nii >short.nii
+printf 'ball1.nii,first\n# a comment\n\nball2.nii\nzero.nii\nshort.nii\nnowhere.nii\n  ball3.nii  ,last\n' >balls.csv
+expect 2 "3 of 6 images cannot be used" "${atlas[@]}" --list balls.csv --out at
+told=$("${atlas[@]}" --list balls.csv --out at 2>&1)
+for f in zero.nii short.nii nowhere.nii; do ok "the list's $f is told" grep -q "$f" <<<"$told"; done
+expect 0 "3 of 6 images are left out" "${atlas[@]}" --list balls.csv --leave-out-bad --out al
+ok "and the others make the same atlas" cmp -s al/atlas.nii.gz at/atlas.nii.gz
+# several processes: the same bits; more of them than images; a verb that works in one
+if command -v mpirun >/dev/null; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+  several=(mpirun --oversubscribe -n 3)
+  expect 0 "iterations 5" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out am
+  for f in at/*.nii.gz; do ok "three processes make the same ${f#at/}" cmp -s "$f" "am/${f#at/}"; done
+  expect 2 "3 processes for 2 images" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii --out am
+  expect 2 "2 of 4 images cannot be used" "${several[@]}" "${atlas[@]}" --images ball1.nii zero.nii ball3.nii short.nii --out am
+  expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" register demons --template ball1.nii --reference ball2.nii --out am
+  expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" doctor
+fi
 finish

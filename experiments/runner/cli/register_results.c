@@ -261,13 +261,13 @@ static void add_numbers(json_t *j, const rb_solution *s) {
 static void add_inputs(json_t *j, const rb_register_request *r, const rb_register_inputs *in) {
   const rb_pair *pair = &in->pair;
   const rb_problem_shape *shape = &in->problem.shape;
+  json_object_set_new(j, "processes", json_integer(r->team->size));
   if (shape->points) {
     json_object_set_new(j, "points",
                         json_pack("{s:s,s:s,s:I,s:i}", "template", r->files[0], "reference", r->files[1], "count",
                                   (json_int_t)shape->points, "dimension", shape->dim));
     return;
   }
-  json_object_set_new(j, "processes", json_integer(r->team->size));
   json_object_set_new(
       j, "grid_xyz",
       json_pack("[I,I,I]", (json_int_t)shape->grid.n[2], (json_int_t)shape->grid.n[1], (json_int_t)shape->grid.n[0]));
