@@ -31,7 +31,7 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
   families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
-  for family in $families claire landmarks demons external register; do
+  for family in $families claire landmarks demons atlas external register; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/base/statistics.c kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs/inputs.c experiments/runner/workloads/measure.c"
@@ -42,6 +42,12 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
       derivative) shared="$shared experiments/runner/workloads/workload_derivative.c experiments/runner/workloads/workload_copy.c" parts="derivative spectral" ;;
       probe) shared="$shared experiments/runner/workloads/workload_copy.c" ;;
       transport) parts="interp derivative spectral field transport" ;;
+      l2force) shared="$shared kernels/cuda/block_sum.cuh" ;;
+      helmholtz) parts="helmholtz spectral" shared="$shared cpu_ref/helmholtz/helmholtz_oracle.c experiments/runner/workloads/workload_helmholtz.c" ;;
+      average) shared="$shared experiments/runner/workloads/workload_average.c" ;;
+      atlas) parts="l2force helmholtz compose average field spectral"
+        shared="$shared solvers/atlas/* solvers/common/field_variant.c kernels/base/team.c kernels/cuda/block_sum.cuh experiments/runner/workloads/workload_atlas.c
+          experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c experiments/runner/inputs/pairs.c" ;;
       gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
         shared="$shared solvers/common/field_variant.c kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c
@@ -59,7 +65,7 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
         shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/registration.c
           experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c solvers/solver.h solvers/solver.c experiments/runner/cli/cmd_register.c experiments/runner/cli/register_inputs.c experiments/runner/cli/register_results.c" ;;
     esac
-    [ $family = register ] || unused="solvers/claire/claire_solver.c solvers/demons/demons_solver.c solvers/landmarks/landmarks_solver.c" # the verb's
+    [ $family = register ] || unused="solvers/claire/claire_solver.c solvers/demons/demons_solver.c solvers/landmarks/landmarks_solver.c solvers/atlas/atlas_solver.c" # the verb's
     case $family in
       transport | claire | register)
         grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="$unused kernels/interp/interp_cuda_march.cu"
