@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Bugs planted in copies of kernels, one at a time, must be caught where CUDA sources are executed on a CPU: by the build that watches every access, or by the one with AddressSanitizer and
 # UndefinedBehaviorSanitizer. A copy shadows the kernel's file on the include path; only what includes it is compiled again, and linked before the library that holds the original.
-# usage: planted_bugs.sh BUILD [NAME... | --barriers]     BUILD: a folder configured with -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON, and Ninja; the bugs that this build must catch;
+# In a build without either: slips in the atlas, to be caught by its tests.
+# usage: planted_bugs.sh BUILD [NAME... | --barriers]     BUILD: a folder configured with Ninja, and for kernels -DRB_CUDA=EMULATED, -DRB_WATCH=ON or -DRB_SANITIZE=ON; the bugs that this build must catch;
 # --barriers: each barrier of each kernel left out in turn, by the watching build
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,7 +15,8 @@ trap 'rm -rf "$work"' EXIT
 failed=0 passed=0
 export EMULATOR_PROCESSORS=6 EMULATOR_QUIET=1 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=0
 grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja' "$build/CMakeCache.txt" || { echo "planted_bugs.sh reads Ninja's commands; $build has none"; exit 77; }
-kind=watch
+kind=plain
+grep -q '^RB_WATCH:BOOL=ON' "$build/CMakeCache.txt" && kind=watch
 grep -q '^RB_SANITIZE:BOOL=ON' "$build/CMakeCache.txt" && kind=sanitize
 
 # command of PROGRAM matching PATTERN: what Ninja runs for it
@@ -79,6 +81,8 @@ if [ "$wanted" = " --barriers " ]; then
   # not the two of gausssum_cuda_tiled.cu: its blocks have one warp below 16000 points, which needs no barrier, and larger sets take minutes
   every_barrier $k/gausssum/gausssum_rows.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
   every_barrier $k/gausssum/gausssum_flow.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
+  every_barrier $k/helmholtz/helmholtz_cuda_sor_block.cu $k/helmholtz/helmholtz_cuda_sor_block.cu helmholtz cuda/sor-block 10
+  every_barrier $k/cuda/block_sum.cuh $k/l2force/l2force_cuda_grid.cu l2force cuda/grid 30
   every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/texture-bspline 30 1 62
   every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/tiled 30 63
   every_barrier $k/interp/interp_cuda_shared_lagrange.cu $k/interp/interp_cuda_shared_lagrange.cu interp cuda/shared-lagrange 30
@@ -111,6 +115,27 @@ in_kernel host-reads-too-early watch kernels/field/field_cuda_grid.cu '/cudaStre
 in_kernel loads-off-16-bytes watch $march 's/return g.n\[2\] % 4 == 0 .*/return 1 || (a \&\& b \&\& g.n[0]);/' 'out of bounds: .*derivative_cuda_march.cu:[0-9]+' derivative cuda/march
 in_kernel atomic-left-out watch kernels/compose/compose_cuda_common.cu 's/atomicMax(most, mine);/*most = max(*most, mine);/' 'race: .*compose_cuda_common.cu:[0-9]+' compose cuda/global
 in_kernel sum-one-step-short watch kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' FAIL force cuda/grid
+in_kernel colours-swapped watch kernels/helmholtz/helmholtz_cuda_sor_block.cu 's/first + half) & 1/first + half + 1) \& 1/' FAIL helmholtz cuda/sor-block
+
+# in_atlas NAME "SOURCE..." FILE EDIT [COMMAND...]: a slip that test_atlas must see
+in_atlas() {
+  local name=$1 sources=$2 file=$3 edit=$4
+  shift 4
+  planted "$name" plain test_atlas "$sources" "$file" "$edit" FAILED "$@" {}
+}
+a=solvers/atlas
+in_atlas force-away-from-the-mean cpu_ref/l2force/l2force_omp.c cpu_ref/l2force/l2force_real.h 's/REAL d = mean\[i\] - image\[i\],/REAL d = image[i] - mean[i],/'
+in_atlas gamma-as-printed cpu_ref/helmholtz/helmholtz_fftw.c kernels/helmholtz/helmholtz_symbol.h 's/lambda = gamma - alpha/lambda = -gamma - alpha/'
+in_atlas omega-of-the-sum kernels/helmholtz/helmholtz.c kernels/helmholtz/helmholtz.c 's|(n - 1)) / 3 : 0|(n - 1)) : 0|'
+in_atlas mean-one-iteration-late $a/atlas.c $a/atlas.c '/RB_TRY(stamp(a, RB_ATLAS_PARTS));/{n;s/RB_TRY(rb_atlas_update_mean(a));/;/}'
+in_atlas velocity-not-kept $a/atlas.c $a/atlas.c 's/a->omega, a->f, m->v)/a->omega, a->f, a->member[0].v)/; s/\*out = m->v ? m->v : a->v/*out = m->v ? a->member[0].v : a->v/'
+in_atlas step-not-guarded $a/atlas.c $a/atlas.c 's|longest > noise_floor(a) ? a->options.step / longest : 0|longest > 0 * noise_floor(a) ? a->options.step / longest : 0|'
+in_atlas displacement-not-scaled $a/atlas_levels.c $a/atlas_levels.c 's|(double)fine.n\[c\] / (double)coarse.n\[c\] \* ||'
+in_atlas half-a-voxel-off $a/atlas_levels.c $a/atlas_levels.c 's|((double)at\[a\] + 0.5) \* (double)from.n\[a\] / (double)to.n\[a\] - 0.5|(double)at[a] * (double)from.n[a] / (double)to.n[a]|'
+if command -v mpirun >/dev/null; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  in_atlas divided-by-the-own-images $a/atlas_level.c $a/atlas_level.c 's/rb_average_finish(a->average, a->count,/rb_average_finish(a->average, a->own,/' mpirun --oversubscribe -n 2
+fi
 planted threads-beyond-the-limit watch regbench kernels/interp/interp_cuda_texture_linear.cu kernels/interp/interp_texture.cuh 's/rb_blocks(np, 256), 256, 0/rb_blocks(np, 2048), 2048, 0/' \
   '2048 threads a block' {} check interp --variant cuda/texture-linear --largest 30
 echo "$passed caught, $failed not"

@@ -231,6 +231,14 @@ static void deformations_can_be_undone(void **state) {
   rb_atlas_result r;
   ok(rb_atlas_create(variant("cpu-fft"), &o, grid, 4, images, NULL, rb_team_self(), &a));
   ok(rb_atlas_solve(a, NULL, NULL, &r));
+  static float mean[N], sum[N];
+  ok(rb_atlas_mean(a, mean));
+  memset(sum, 0, sizeof sum);
+  for (int k = 0; k < 4; k++) {
+    ok(rb_atlas_warped(a, k, d));
+    for (int i = 0; i < N; i++) sum[i] += d[i] / 4;
+  }
+  assert_true(furthest(mean, sum, N) < 2 / RB_AVERAGE_UNIT); /* the mean is that of the images as they lie now */
   for (int k = 0; k < 4; k++) {
     double off = 0;
     ok(rb_atlas_displacement(a, k, u));
@@ -249,15 +257,15 @@ static void deformations_can_be_undone(void **state) {
             base += (int)floor(x[c]) * stride[c], t[c] = x[c] - floor(x[c]);
           }
           for (int c = 0; c < 3; c++) {
-            double sum = (double)w[c * N + i];
+            double total = (double)w[c * N + i];
             for (int corner = 0; corner < 8; corner++) {
               double weight = 1;
               int at = base;
               for (int q = 0; q < 3; q++)
                 weight *= corner >> q & 1 ? t[q] : 1 - t[q], at += (corner >> q & 1) * stride[q];
-              sum += weight * (double)u[c * N + at];
+              total += weight * (double)u[c * N + at];
             }
-            off = fmax(off, fabs(sum));
+            off = fmax(off, fabs(total));
           }
         }
     assert_true(off < 1e-4);
