@@ -47,7 +47,7 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
       average) shared="$shared experiments/runner/workloads/workload_average.c" ;;
       atlas) parts="l2force helmholtz compose average field spectral"
         shared="$shared solvers/atlas/* solvers/common/field_variant.c kernels/base/team.c kernels/cuda/block_sum.cuh experiments/runner/workloads/workload_atlas.c
-          experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c experiments/runner/inputs/pairs.c" ;;
+          experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c experiments/runner/inputs/letter.c experiments/runner/inputs/pairs.c" ;;
       gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"
         shared="$shared solvers/common/field_variant.c kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c

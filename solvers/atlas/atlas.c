@@ -271,9 +271,9 @@ static rb_status take_images(rb_atlas *a, const float *const *images) {
   const int64_t n = rb_grid_points(a->full);
   int64_t first, end;
   rb_team_share(a->team, a->count, &first, &end);
-  a->own = (int)(end - first);
-  a->member = calloc((size_t)a->own, sizeof *a->member);
+  a->member = calloc((size_t)(end - first), sizeof *a->member);
   RB_CHECK(a->member, RB_ENOMEM, "host memory");
+  a->own = (int)(end - first);
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
     m->index = (int)first + k, m->source = images[m->index];
@@ -318,7 +318,7 @@ done:
 void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
-  for (int k = 0; k < a->own && a->member; k++) free(a->member[k].kept);
+  for (int k = 0; k < a->own; k++) free(a->member[k].kept);
   free(a->differences), free(a->sums), free(a->room), free(a->member);
   free(a);
 }

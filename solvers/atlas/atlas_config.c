@@ -6,7 +6,8 @@ static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/o
                              cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64, 0},
                              cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32, 1},
                              cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64, 1},
-                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32, 0};
+                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32, 0},
+                             cpu_dst_f64 = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F64, 0};
 static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0},
                              gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1},
                              gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1};
@@ -16,6 +17,7 @@ static const rb_variant variants[] = {
     {"cpu-sor", "", "float32, velocities by red-black over-relaxation", RB_ON_CPU(&cpu_sor)},
     {"cpu-sor-f64", "", "the same in float64", RB_ON_CPU(&cpu_sor_f64)},
     {"cpu-dst", "", "float32, velocities by sine transforms: what over-relaxation converges to", RB_ON_CPU(&cpu_dst)},
+    {"cpu-dst-f64", "", "the same in float64", RB_ON_CPU(&cpu_dst_f64)},
     {"gpu-fft", "GPU FFT", "float32, velocities by cuFFT", RB_ON_CUDA(&gpu_fft)},
     {"gpu-sor-plain", "GPU SOR", "float32, over-relaxation with a kernel a colour", RB_ON_CUDA(&gpu_sor_plain)},
     {"gpu-sor-block", "GPU block SOR", "float32, over-relaxation with both colours in a kernel",

@@ -97,10 +97,11 @@ static rb_status make_case(const rb_workload *w, const rb_variant *v, rb_method 
   for (const rb_workload_axis *a = w->axes; a->name; a++)
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
       if (strcmp(small[i].axis, a->name) == 0) {
-        const int points = strcmp(a->values, RB_VALUES_COUNT) == 0 && strcmp(a->name, "points") == 0,
-                  synthetic = strstr(a->values, "synthetic") != NULL;
+        const int count = strcmp(a->values, RB_VALUES_COUNT) == 0, points = count && strcmp(a->name, "points") == 0,
+                  images = count && strcmp(a->name, "images") == 0, /* how many; of log-demons how they are made */
+            synthetic = strstr(a->values, "synthetic") != NULL;
         c->axis[c->axes] = a->name;
-        c->value[c->axes++] = points ? "12" : synthetic ? "synthetic-12" : small[i].value;
+        c->value[c->axes++] = points ? "12" : images ? "2" : synthetic ? "synthetic-12" : small[i].value;
       }
   return rb_workload_reads(w->kind, "size") ? rb_size_parse("8", &c->grid) : RB_OK;
 }

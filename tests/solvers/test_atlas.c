@@ -3,7 +3,7 @@
  * processes, whose atlas must be the same to the bit. */
 #include "tests/ok.h"
 
-#include "datasets/phantom.h"
+#include "experiments/runner/inputs/letter.h"
 #include "kernels/base/rng.h"
 #include "solvers/atlas/atlas.h"
 
@@ -304,6 +304,42 @@ static void levels(void **state) {
   }
 }
 
+/* Part of a letter C onto the whole (ha2009 Figure 1), in one plane, against a prototype's numbers. */
+static void letter(void **state) {
+  (void)state;
+  static const struct {
+    int iterations;
+    double left; /* of the squared difference */
+  } after[] = {{50, 0.568}, {100, 0.117}, {200, 0.0022}};
+  const rb_grid plane = {{1, 128, 128}};
+  enum { PIXELS = 128 * 128 };
+  static float warped[PIXELS];
+  rb_pair pair;
+  rb_atlas_options o = rb_atlas_defaults();
+  double both = 0, either = 0, squared = 0;
+  o.gamma = 0.002, o.step = 0.5, o.halve = 0;
+  ok(rb_letter_pair(plane, &pair));
+  for (int i = 0; i < PIXELS; i++) squared += pow((double)(pair.image[0][i] - pair.image[1][i]), 2);
+  assert_true(fabs(squared - 1406.5) < 1);
+  const float *image[1] = {pair.image[RB_TEMPLATE]};
+  for (size_t k = 0; k < sizeof after / sizeof *after; k++) {
+    rb_atlas *a;
+    rb_atlas_result r;
+    o.iterations = after[k].iterations;
+    ok(rb_atlas_create(variant("cpu-fft"), &o, plane, 1, image, pair.image[RB_REFERENCE], rb_team_self(), &a));
+    ok(rb_atlas_solve(a, NULL, NULL, &r));
+    ok(rb_atlas_warped(a, 0, warped));
+    assert_true(fabs(r.variance_after / r.variance_before / after[k].left - 1) < 0.05);
+    rb_atlas_destroy(a);
+  }
+  for (int i = 0; i < PIXELS; i++) {
+    const int in = warped[i] > 0.5f, there = pair.image[RB_REFERENCE][i] > 0.5f;
+    both += 2 * (in && there), either += in + there;
+  }
+  assert_true(both / either > 0.999);
+  rb_pair_free(&pair);
+}
+
 static void bad_input(void **state) {
   (void)state;
   static float broken[N], constant[N];
@@ -405,6 +441,7 @@ int main(void) {
       cmocka_unit_test(mirrored_images_give_the_mirrored_atlas),
       cmocka_unit_test(deformations_can_be_undone),
       cmocka_unit_test(levels),
+      cmocka_unit_test(letter),
       cmocka_unit_test(bad_input),
       cmocka_unit_test(a_team_makes_the_same),
       cmocka_unit_test(a_team_hears_of_failures),

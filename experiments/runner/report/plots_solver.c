@@ -155,7 +155,7 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
 
 static int digit(char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; }
 
-/* The pictures of the first valid case that has any: eight a row. */
+/* The pictures of the first valid case that has any, in two rows. */
 int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases"), *panels = NULL;
   size_t i;
@@ -163,7 +163,7 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
   json_array_foreach(cases, i, c) {
     panels = json_object_get(json_object_get(c, "details"), "panels");
     if (is_valid(c) && json_array_size(panels)) {
-      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n\".", json_array_size(panels) / 2);
+      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n\".", (json_array_size(panels) + 1) / 2);
       rb_plot_with(script, "", rb_json_text(c, "id", ""), " font ',13' noenhanced\n");
       break;
     }
@@ -172,7 +172,8 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
   if (!panels) return 0;
   fprintf(script,
           "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset "
-          "tmargin 2.4\nset bmargin 0.3\n");
+          "tmargin %s\nset bmargin 0.3\n",
+          json_array_size(panels) > 12 ? "2.4" : "5"); /* few pictures are tall: room for the figure's own title */
   long skip = 0;
   json_array_foreach(panels, i, one) {
     const char *text = rb_json_text(one, "data", "");

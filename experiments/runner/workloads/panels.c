@@ -100,6 +100,7 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
   int64_t n = rb_grid_points(pair->grid);
   unsigned char *px = NULL;
   RB_TRY(sample(pair->grid, v, &s));
+  if (s.width < 2 || s.height < 2) goto done; /* a grid of one plane has one view */
   int count = s.width * s.height;
   px = calloc(3, (size_t)count);
   RB_CHECK(px, RB_ENOMEM, "host memory");

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* atlas: a mean of `images` images; atlas-pair: one image onto another. Whole solves from u = 0, images on the host
- * before (they are brought to the backend by the solve, outside its time), intensities of the cohort in [0, 1].
+/* atlas: a mean of `images` images; atlas-pair: one image onto another, atlas-pair-pictures with slices. Whole solves
+ * from u = 0, images on the host before (they are brought to the backend by the solve, outside its time), intensities
+ * of the cohort in [0, 1].
  *
  * Verified: the first variances by the same algorithm in float64 on the CPU; the variance fell; det > 0 is reported,
  * not demanded (ha2009's own examples fold). */
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/cohort.h"
+#include "experiments/runner/inputs/letter.h"
 #include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/panels.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/atlas/atlas.h"
 
@@ -30,6 +33,8 @@ typedef struct {
   double variance[TWIN_ITERATIONS + 1], twin[TWIN_ITERATIONS + 1]; /* before each of the first iterations */
   rb_atlas_result profiled;
   double det_min, det_max;
+  int pictures;
+  json_t *panels;
 } state;
 
 static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) {
@@ -78,6 +83,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_atlas_destroy(s->atlas);
+  json_decref(s->panels);
   rb_cohort_free(&s->cohort);
   rb_pair_free(&s->two);
   free(s->images);
@@ -90,7 +96,9 @@ static rb_status read_images(state *s) {
   s->images = calloc((size_t)s->count, sizeof *s->images);
   RB_CHECK(s->images, RB_ENOMEM, "host memory");
   if (s->pair) {
-    RB_TRY(rb_pair_load(rb_case_axis(c, "data", "phantom"), RB_ANTIALIAS, c->grid, &s->two));
+    const char *data = rb_case_axis(c, "data", "phantom");
+    RB_TRY(strcmp(data, "letter") == 0 ? rb_letter_pair(c->grid, &s->two)
+                                       : rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->two));
     s->images[0] = s->two.image[RB_TEMPLATE], s->reference = s->two.image[RB_REFERENCE];
   } else {
     RB_TRY(rb_cohort_known(rb_case_axis(c, "data", "phantom"), s->count, RB_ANTIALIAS, c->grid, &s->cohort));
@@ -120,6 +128,12 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
 }
 static rb_status setup_pair(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   return (void)b, (void)rotations, setup_kind(c, 1, out);
+}
+
+static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  rb_status st = setup_pair(c, b, rotations, out);
+  if (st == RB_OK) ((state *)*out)->pictures = 1;
+  return st;
 }
 
 static rb_status whole(const rb_atlas_result *r) {
@@ -153,13 +167,19 @@ static void keep_first(void *context, const rb_atlas_row *row) {
 static rb_status solve_twin(state *s) {
   rb_status st = RB_OK;
   const rb_atlas_config *config = s->c->variant->ops;
-  const rb_variant *twin;
+  const rb_variant *solver, *twin;
   rb_atlas *a = NULL;
   rb_atlas_result r;
   rb_atlas_options o = s->options;
   const int first = TWIN_ITERATIONS < o.iterations ? TWIN_ITERATIONS : o.iterations;
   o.iterations = o.coarse_iterations = first;
-  RB_TRY(rb_variant_find(&rb_atlas_family, config->sweeps ? "cpu-sor-f64" : "cpu-fft-f64", &twin));
+  RB_TRY(rb_variant_find(&rb_helmholtz_family, config->helmholtz, &solver));
+  const int zero = ((const rb_helmholtz_ops *)solver->ops)->boundary == RB_HELMHOLTZ_ZERO;
+  RB_TRY(rb_variant_find(&rb_atlas_family,
+                         config->sweeps ? "cpu-sor-f64"
+                         : zero         ? "cpu-dst-f64"
+                                        : "cpu-fft-f64",
+                         &twin));
   RB_TRY(rb_atlas_create(twin, &o, s->c->grid, s->count, s->images, s->reference, rb_team_self(), &a));
   RB_TRY(rb_atlas_solve(a, keep_first, s->twin, &r));
   RB_TRY(whole(&r));
@@ -198,6 +218,38 @@ static rb_status examine(state *s) {
   RB_TRY(whole(&s->profiled));
 done:
   rb_atlas_set_profile(s->atlas, 0);
+  return st;
+}
+
+/* Of a pair, whose images are brought to [0, 1] as the solver has them: overlap of what is brighter than half, and
+ * slices. */
+static rb_status compare_pair(state *s, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  float low = s->two.image[0][0], high = low, *room = malloc(4 * (size_t)n * sizeof *room);
+  double both[2] = {0}, sum[2] = {0};
+  RB_CHECK(room, RB_ENOMEM, "host memory");
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < 2; k++) low = fminf(low, s->two.image[k][i]), high = fmaxf(high, s->two.image[k][i]);
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < 2; k++) room[k * n + i] = (s->two.image[k][i] - low) / (high - low);
+  RB_TRY(rb_atlas_warped(s->atlas, 0, room + 2 * n));
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < 2; k++) { /* the template, then the warped image, with the reference */
+      const int in = room[2 * k * n + i] > 0.5f, there = room[n + i] > 0.5f;
+      both[k] += 2 * (in && there), sum[k] += in + there;
+    }
+  rb_outcome_metric(o, "dice_half_before", both[0] / sum[0], "1", "2 |A n B| / (|A| + |B|) of values above 1/2");
+  rb_outcome_metric(o, "dice_half", both[1] / sum[1], "1", "the same of the warped image");
+  if (!s->pictures) goto done;
+  RB_TRY(rb_atlas_determinant(s->atlas, 0, room + 3 * n));
+  const rb_panel_fields f = {room, room + n, room + 2 * n, room + 3 * n, NULL};
+  json_decref(s->panels);
+  s->panels = NULL;
+  RB_TRY(rb_panels_of(&s->two, &f, NULL, &s->panels));
+  o->details = json_pack("{s:O}", "panels", s->panels);
+done:
+  free(room);
   return st;
 }
 
@@ -249,6 +301,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "det_min", s->det_min, "1", "min over images and voxels of det(I + du/dx)");
   rb_outcome_metric(o, "det_max", s->det_max, "1", "max");
   add_parts(s, o);
+  if (s->pair) RB_TRY(compare_pair(s, o));
 done:
   return st;
 }
@@ -260,8 +313,18 @@ done:
   }
 static const rb_workload_axis axes[] = {
     COMMON_AXES, {"images", RB_VALUES_COUNT}, {"data", "phantom nirep"}, {NULL, NULL}};
-static const rb_workload_axis pair_axes[] = {COMMON_AXES, {"data", RB_VALUES_PAIRS}, {NULL, NULL}};
+static const rb_workload_axis pair_axes[] = {COMMON_AXES, {"data", RB_VALUES_PAIRS " letter"}, {NULL, NULL}};
 const rb_workload rb_workload_atlas = {"atlas", &rb_atlas_family, predict, footprint, setup,
                                        run,     poison,           verify,  teardown,  axes};
 const rb_workload rb_workload_atlas_pair = {"atlas-pair", &rb_atlas_family, predict, footprint, setup_pair,
                                             run,          poison,           verify,  teardown,  pair_axes};
+const rb_workload rb_workload_atlas_pair_pictures = {"atlas-pair-pictures",
+                                                     &rb_atlas_family,
+                                                     predict,
+                                                     footprint,
+                                                     setup_pictures,
+                                                     run,
+                                                     poison,
+                                                     verify,
+                                                     teardown,
+                                                     pair_axes};
