@@ -49,6 +49,11 @@ int rb_team_rank(void) {
   return rb_team_processes() > 1 ? launched(names, 0) : 0;
 }
 
+int rb_team_local_rank(void) {
+  static const char *const names[3] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+  return rb_team_processes() > 1 ? launched(names, rb_team_rank()) : 0;
+}
+
 /* ---- collectives ------------------------------------------------------------------------------------------ */
 
 rb_status rb_team_sum(const rb_team *t, double *values, int64_t n) { return t->sum(values, n); }

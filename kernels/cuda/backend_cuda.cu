@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CUDA memory, stream and event timer of the current device. */
+#include "kernels/base/team.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/pinned.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static cudaStream_t stream;
@@ -209,13 +211,40 @@ static const rb_backend backend = {
 #endif
 };
 
+/* One process drives one device: that of REGBENCH_DEVICE; in a team on one machine, each member the next; else the
+ * one with the most free memory, the first of equals. */
+static rb_status choose_device(int count, int *out) {
+  rb_status st = RB_OK;
+  const char *asked = getenv("REGBENCH_DEVICE");
+  size_t most = 0, available, total;
+  *out = 0;
+  if (asked && *asked) {
+    char *end;
+    const long n = strtol(asked, &end, 10);
+    RB_CHECK(*end == '\0' && n >= 0 && n < count, RB_EDEVICE, "there is no CUDA device %s: %d are here, from 0 on",
+             asked, count);
+    *out = (int)n;
+  } else if (rb_team_processes() > 1) {
+    *out = rb_team_local_rank() % count;
+  } else {
+    for (int d = 0; d < count && count > 1; d++) {
+      RB_CUDA_TRY(cudaSetDevice(d));
+      RB_CUDA_TRY(cudaMemGetInfo(&available, &total));
+      if (available > most) most = available, *out = d;
+    }
+  }
+  RB_CUDA_TRY(cudaSetDevice(*out));
+done:
+  return st;
+}
+
 static rb_status open_device(void) {
   rb_status st = RB_OK;
   int count = 0, device = 0;
   cudaError_t e = cudaGetDeviceCount(&count);
   if (e == cudaSuccess && count == 0) e = cudaErrorNoDevice;
   RB_CHECK(e == cudaSuccess, RB_EDEVICE, "%s", rb_cuda_explain((int)e));
-  RB_CUDA_TRY(cudaGetDevice(&device));
+  RB_TRY(choose_device(count, &device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device));
   RB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   RB_CUDA_TRY(cudaEventCreate(&begin_event));

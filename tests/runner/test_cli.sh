@@ -11,6 +11,13 @@ expect 0 "usage: regbench VERB" "$bin" --help
 expect 2 "usage" "$bin"
 expect 2 "nearest is report" "$bin" reprot
 expect 0 "regbench [0-9]" "$bin" --version
+expect 2 "device 'x' is not a whole number" "$bin" doctor --device x
+expect 2 "device '' is not a whole number" "$bin" list --device
+expect 0 "families" "$bin" list families --device 0
+expect "$("$bin" doctor >/dev/null 2>&1; echo $?)" "threads" "$bin" doctor --device=0
+if "$bin" doctor 2>&1 | grep -qE "GPU .*(capability|emulated)"; then
+  ok "a device that is not there is told" grep -q "there is no CUDA device 99" <<<"$("$bin" doctor --device 99 2>&1)"
+fi
 for verb in list describe run register check report compare probe data doctor; do
   expect 0 "usage: regbench $verb" "$bin" $verb --help
   expect 0 "exit codes" "$bin" $verb --help

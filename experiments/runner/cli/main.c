@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -38,7 +39,9 @@ static void help(FILE *out) {
           RB_VERSION);
   for (int i = 0; i < VERBS; i++) fprintf(out, "  %-9s %s\n", verbs[i].name, verbs[i].what);
   fprintf(out,
-          "\n'regbench VERB --help' tells a verb's arguments. stdout carries the product, stderr the progress.\n"
+          "\n'regbench VERB --help' tells a verb's arguments; --device N chooses a GPU (default the one with the "
+          "most free "
+          "memory).\nstdout carries the product, stderr the progress.\n"
           "exit codes: 0 fine, 1 internal, 2 usage or descriptor, 3 a case is invalid, 4 a regression is confirmed,\n"
           "  5 a published value or claim fails, 6 a solve did not converge, 7 not comparable, 8 incomplete, 9 "
           "nothing ran, 130 interrupted\n");
@@ -87,9 +90,31 @@ static int refuse_team(const char *verb) {
   return RB_EXIT_USAGE;
 }
 
+/* --device N, anywhere behind the verb: taken out of the arguments. What is started from here on, children included,
+ * finds it in its environment. An exit code where it is no number. */
+static int take_device(int *argc, char **argv) {
+  int kept = 0;
+  for (int i = 0; i < *argc; i++) {
+    const char *value = rb_option(*argc, argv, &i, "--device");
+    if (!value) {
+      argv[kept++] = argv[i];
+      continue;
+    }
+    if (!*value || strspn(value, "0123456789") != strlen(value)) {
+      fprintf(stderr, "regbench: --device '%s' is not a whole number: the CUDA device to use, from 0 on\n", value);
+      return RB_EXIT_USAGE;
+    }
+    setenv("REGBENCH_DEVICE", value, 1);
+  }
+  *argc = kept;
+  return 0;
+}
+
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
   signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
+  const int code = take_device(&argc, argv);
+  if (code) return code;
   if (argc < 2) {
     help(stderr);
     return RB_EXIT_USAGE;
@@ -107,9 +132,9 @@ int main(int argc, char **argv) {
     names[i] = verbs[i].name;
     if (strcmp(argv[1], verbs[i].name) != 0) continue;
     if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register) return refuse_team(verbs[i].name);
-    const int code = with_output(verbs[i].run(argc - 2, argv + 2));
+    const int result = with_output(verbs[i].run(argc - 2, argv + 2));
     rb_team_mpi_end();
-    return code;
+    return result;
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
   fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "",
