@@ -75,6 +75,10 @@ rb_status rb_team_mpi(const rb_team **out) {
   }
   RB_TRY(of_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "Comm_size"));
   RB_TRY(of_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "Comm_rank"));
+  RB_CHECK(
+      size == rb_team_processes(), RB_EUNSUPPORTED,
+      "the launcher started %d processes and MPI sees %d: use the mpirun of the MPI that this program is linked with",
+      rb_team_processes(), size);
   team = (rb_team){"mpi-host", rank, size, sum, sum_whole, broadcast, gather, barrier};
   *out = &team;
 done:

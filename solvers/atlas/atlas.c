@@ -18,21 +18,19 @@ static double noise_floor(const rb_atlas *a) {
   return 0.5 * resolution / a->options.gamma;
 }
 
-/* With a profile: a point in the backend's time, where `part` ends; RB_ATLAS_PARTS begins anew. */
-static rb_status stamp(rb_atlas *a, int part) {
-  rb_status st = RB_OK;
-  if (!a->profile) return RB_OK;
-  if (a->stamps == RB_STAMPS) RB_TRY(rb_atlas_add_parts(a));
+/* With a profile: a point in the backend's time, where `part` ends; RB_ATLAS_PARTS begins anew. A failure is told
+ * when the parts are added up, where the team agrees on it. */
+static void stamp(rb_atlas *a, int part) {
+  if (!a->profile || a->stamped != RB_OK) return;
+  if (a->stamps == RB_STAMPS) a->stamped = rb_atlas_add_parts(a);
   a->part[a->stamps] = part;
-  RB_TRY(a->backend->stamp(a->stamps++));
-done:
-  return st;
+  if (a->stamped == RB_OK) a->stamped = a->backend->stamp(a->stamps++);
 }
 
 /* Waits; adds the times between stamps to their parts. */
 rb_status rb_atlas_add_parts(rb_atlas *a) {
-  rb_status st = RB_OK;
-  for (int k = 1; k < a->stamps; k++) {
+  rb_status st = a->stamped;
+  for (int k = 1; k < a->stamps && st == RB_OK; k++) {
     double seconds;
     if (a->part[k] == RB_ATLAS_PARTS) continue;
     RB_TRY(a->backend->stamp_interval(k - 1, k, &seconds));
@@ -68,11 +66,11 @@ static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   void *v;
-  RB_TRY(stamp(a, RB_ATLAS_PARTS));
+  stamp(a, RB_ATLAS_PARTS);
   RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
-  RB_TRY(stamp(a, RB_ATLAS_FORCE));
+  stamp(a, RB_ATLAS_FORCE);
   RB_TRY(velocity_of(a, m, first, &v));
-  RB_TRY(stamp(a, RB_ATLAS_SOLVE));
+  stamp(a, RB_ATLAS_SOLVE);
   if (first) RB_TRY(choose_step(a, m, v));
   if (m->step == 0) goto done;
   RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, NULL, 0, a->f)); /* the force is used up */
@@ -80,7 +78,7 @@ static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   void *swap = m->u;
   m->u = a->next, a->next = swap;
   RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
-  RB_TRY(stamp(a, RB_ATLAS_UPDATE));
+  stamp(a, RB_ATLAS_UPDATE);
 done:
   return st;
 }
@@ -109,17 +107,19 @@ done:
  * sum with zeros changes no bit. */
 static rb_status share(rb_atlas *a, int *halvings, double *step, int *interrupted) {
   rb_status st = RB_OK;
-  double numbers[2] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0};
-  double least = INFINITY, *all = malloc((size_t)a->team->size * sizeof *all);
-  RB_CHECK(all, RB_ENOMEM, "host memory");
-  for (int k = 0; k < a->own; k++) least = fmin(least, a->member[k].longest);
+  double numbers[3] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0, 0};
+  double least = INFINITY, *all = a->gathered;
+  for (int k = 0; k < a->own; k++) {
+    least = fmin(least, a->member[k].longest);
+    numbers[2] += a->member[k].longest > 0;
+  }
   RB_TRY(rb_team_sum(a->team, a->differences, a->count));
-  RB_TRY(rb_team_sum(a->team, numbers, 2));
+  RB_TRY(rb_team_sum(a->team, numbers, 3));
   RB_TRY(rb_team_gather(a->team, &least, sizeof least, all));
   for (int k = 0; k < a->team->size && a->team->rank == 0; k++) least = fmin(least, all[k]);
   *step = least, *halvings = (int)numbers[0], *interrupted = numbers[1] > 0;
+  if (numbers[2] > 0) a->result->moved = 1;
 done:
-  free(all);
   return st;
 }
 
@@ -154,13 +154,14 @@ static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook h
   rb_status st = RB_OK;
   rb_atlas_row row = {.level = level};
   int interrupted = 0;
-  RB_TRY(rb_team_agree(a->team, rb_atlas_update_mean(a)));
+  RB_TRY(rb_atlas_update_mean(a));
   for (int it = 0; it <= iterations; it++) {
-    RB_TRY(stamp(a, RB_ATLAS_PARTS));
+    stamp(a, RB_ATLAS_PARTS);
     RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
-    RB_TRY(stamp(a, RB_ATLAS_ENERGY));
+    stamp(a, RB_ATLAS_ENERGY);
     RB_TRY(share(a, &row.halvings, &row.step, &interrupted));
     row.iteration = it, row.variance = variance_of(a);
+    if (it == 0) row.step = NAN; /* it is chosen now */
     a->result->variance_after = row.variance;
     if (hook) hook(context, &row);
     if (interrupted) {
@@ -170,13 +171,13 @@ static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook h
     if (it == iterations) break;
     for (int k = 0; k < a->own && st == RB_OK; k++) st = move_image(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
-    RB_TRY(stamp(a, RB_ATLAS_PARTS));
+    stamp(a, RB_ATLAS_PARTS);
     RB_TRY(rb_atlas_update_mean(a));
-    RB_TRY(stamp(a, RB_ATLAS_AVERAGE));
+    stamp(a, RB_ATLAS_AVERAGE);
     a->result->iterations++;
   }
   a->result->halvings = row.halvings;
-  RB_TRY(rb_atlas_add_parts(a));
+  RB_TRY(rb_team_agree(a->team, rb_atlas_add_parts(a)));
 done:
   return st;
 }
@@ -185,23 +186,26 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
   *out = (rb_atlas_result){.end = RB_END_ITERATIONS};
-  a->result = out, a->halvings = 0, a->stamps = 0;
+  a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK;
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   for (int level = 1; level <= o->levels; level++) {
+    const double begun = rb_now();
     const int last = level == o->levels || out->end == RB_END_INTERRUPTED;
     RB_TRY(rb_team_agree(a->team, rb_atlas_level_begin(a, 1 << (o->levels - level))));
     if (level == o->levels) RB_TRY(unmoved_variance(a, &out->variance_before));
-    RB_TRY(a->backend->sync());
+    RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     const double started = rb_now();
+    out->setup_seconds += started - begun;
     RB_TRY(iterate(a, level,
                    out->end == RB_END_INTERRUPTED ? 0
                    : last                         ? o->iterations
                                                   : o->coarse_iterations,
                    hook, context));
-    RB_TRY(a->backend->sync());
+    RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     out->seconds += rb_now() - started;
     if (level < o->levels) RB_TRY(rb_team_agree(a->team, rb_atlas_level_end(a, 1)));
   }
+  if (out->end == RB_END_ITERATIONS && !out->moved) out->end = RB_END_NO_FORCE;
 done:
   a->result = NULL;
   return st;
@@ -226,8 +230,7 @@ done:
 /* One range for all images, the reference's included, over the team. */
 static rb_status join_ranges(rb_atlas *a) {
   rb_status st = RB_OK;
-  double own[2] = {INFINITY, -INFINITY}, *all = calloc(2 * (size_t)a->team->size, sizeof *all);
-  RB_CHECK(all, RB_ENOMEM, "host memory");
+  double own[2] = {INFINITY, -INFINITY}, *all = a->gathered;
   for (int k = 0; k <= a->own; k++) {
     const int last = k == a->own;
     if (last && !a->reference) break;
@@ -242,7 +245,6 @@ static rb_status join_ranges(rb_atlas *a) {
   for (int k = 0; k < a->own; k++) a->member[k].low = own[0], a->member[k].scale = 1 / (own[1] - own[0]);
   a->reference_low = own[0], a->reference_scale = 1 / (own[1] - own[0]);
 done:
-  free(all);
   return st;
 }
 
@@ -302,8 +304,9 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   if (st == RB_OK) {
     a->room = malloc(3 * n * sizeof *a->room);
     a->differences = calloc((size_t)count, sizeof *a->differences);
+    a->gathered = calloc(2 * (size_t)team->size, sizeof *a->gathered);
     if (team->size > 1 && !reference) a->sums = malloc(n * sizeof *a->sums);
-    if (!a->room || !a->differences || (team->size > 1 && !reference && !a->sums))
+    if (!a->room || !a->differences || !a->gathered || (team->size > 1 && !reference && !a->sums))
       st = RB_FAIL(RB_ENOMEM, "host memory");
   }
   RB_TRY(rb_team_agree(team, st));
@@ -319,6 +322,6 @@ void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
   for (int k = 0; k < a->own; k++) free(a->member[k].kept);
-  free(a->differences), free(a->sums), free(a->room), free(a->member);
+  free(a->gathered), free(a->differences), free(a->sums), free(a->room), free(a->member);
   free(a);
 }

@@ -54,7 +54,7 @@ typedef struct rb_atlas rb_atlas;
 typedef struct {
   int level, iteration; /* level: 1 is the coarsest */
   double variance;      /* before the iteration: sum_i |mean - D_i|^2 / (N n) */
-  double step;          /* least e_i max |v_i| of the images, as the level began it, voxels */
+  double step;          /* least e_i max |v_i| of the images, as the level began it, voxels; NaN before that */
   int halvings;         /* so far, of all images */
 } rb_atlas_row;
 typedef void (*rb_atlas_hook)(void *context, const rb_atlas_row *row);
@@ -64,8 +64,9 @@ typedef struct {
   rb_solver_end end;
   int iterations, halvings;               /* over all levels; halvings of all images */
   double variance_before, variance_after; /* on the finest grid: all u = 0, and at the end */
-  double seconds;
-  double parts[RB_ATLAS_PARTS]; /* seconds; 0 without a profile */
+  double seconds, setup_seconds; /* iterations of all levels; what lies between: plans, images, displacements */
+  int moved;                     /* whether any image had a step above 0 */
+  double parts[RB_ATLAS_PARTS];  /* seconds; 0 without a profile */
 } rb_atlas_result;
 
 /* images[count]: each [n] on the host, finite, not constant; those beyond this member's share may be NULL. reference:

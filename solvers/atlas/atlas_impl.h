@@ -44,7 +44,9 @@ struct rb_atlas {
   double omega;
   float *room;                          /* [3][full n] on the host */
   int32_t *sums;                        /* [full n] on the host where a team shares the mean, else NULL */
+  double *gathered;                     /* [2 members] */
   double *differences;                  /* [count] */
+  rb_status stamped;                    /* of the stamps so far */
   int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
   int halvings;                         /* of this member's images, so far */
   rb_atlas_result *result;
@@ -59,7 +61,8 @@ rb_status rb_atlas_download(const rb_atlas *a, const void *from, int64_t count, 
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
 /* Gives them back; `keep`: the displacements go to the host for the next level. */
 rb_status rb_atlas_level_end(rb_atlas *a, int keep);
-/* The mean of all warped images, over the team; nothing where there is a reference. */
+/* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
+ * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
 /* Waits for the stamps so far and adds the times between them to the result's parts. */
 rb_status rb_atlas_add_parts(rb_atlas *a);

@@ -137,6 +137,8 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   const int64_t n = rb_grid_points(a->grid);
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
+    free(m->kept);
+    m->kept = NULL, m->longest = 0;
     if (keep && st == RB_OK) {
       m->kept = malloc(3 * (size_t)n * sizeof *m->kept);
       st = m->kept ? rb_atlas_download(a, m->u, 3 * n, m->kept) : RB_FAIL(RB_ENOMEM, "host memory");
@@ -156,19 +158,32 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
 
 /* ---- the mean --------------------------------------------------------------------------------------------- */
 
+/* Of this member's images; on the host where a team adds them. */
+static rb_status own_sums(rb_atlas *a) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_average_clear(a->average));
+  for (int k = 0; k < a->own; k++) RB_TRY(rb_average_add(a->average, 1, a->member[k].warped));
+  if (a->sums)
+    RB_TRY(a->backend->download(a->sums, rb_average_sums(a->average), rb_average_sum_bytes(&a->average->desc)));
+done:
+  return st;
+}
+static rb_status mean_of_sums(rb_atlas *a) {
+  rb_status st = RB_OK;
+  if (a->sums)
+    RB_TRY(a->backend->upload(rb_average_sums(a->average), a->sums, rb_average_sum_bytes(&a->average->desc)));
+  RB_TRY(rb_average_finish(a->average, a->count, a->mean));
+done:
+  return st;
+}
+
 rb_status rb_atlas_update_mean(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   if (a->reference) return RB_OK;
-  RB_TRY(rb_average_clear(a->average));
-  for (int k = 0; k < a->own; k++) RB_TRY(rb_average_add(a->average, 1, a->member[k].warped));
-  if (a->sums) {
-    const size_t bytes = (size_t)n * sizeof *a->sums;
-    RB_TRY(a->backend->download(a->sums, rb_average_sums(a->average), bytes));
-    RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
-    RB_TRY(a->backend->upload(rb_average_sums(a->average), a->sums, bytes));
-  }
-  RB_TRY(rb_average_finish(a->average, a->count, a->mean));
+  RB_TRY(rb_team_agree(a->team, own_sums(a))); /* nobody waits in the sum for one that has failed */
+  if (a->sums) RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
+  RB_TRY(rb_team_agree(a->team, mean_of_sums(a)));
 done:
   return st;
 }

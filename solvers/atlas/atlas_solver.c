@@ -24,7 +24,8 @@ static const rb_solver_option options[] = {
     {"alpha", RB_OPTION_REAL, AT(alpha), .least = 0, .unit = "1", .help = "weight of -Laplacian in the operator"},
     {"beta", RB_OPTION_REAL, AT(beta), .least = 0, .unit = "1",
      .help = "weight of -grad div; 0 with over-relaxation"},
-    {"gamma", RB_OPTION_REAL, AT(gamma), .least = RB_POSITIVE, .unit = "1", .help = "weight of the identity"},
+    {"gamma", RB_OPTION_REAL, AT(gamma), .least = RB_POSITIVE, .unit = "1",
+     .help = "weight of the identity; movements that rounding over gamma can explain are not made"},
     {"step", RB_OPTION_REAL, AT(step), .least = RB_POSITIVE, .unit = "voxel",
      .help = "longest movement in the first iteration of a level"},
     {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1", .help = "of the finest level"},
@@ -100,7 +101,9 @@ static rb_status solve(void *p, rb_solution *out) {
   out->columns = sizeof history / sizeof *history - 1;
   RB_TRY(rb_atlas_solve(s->atlas, add_row, s, r));
   out->end = r->end, out->as_asked = r->end == RB_END_ITERATIONS; /* the paper knows no other end */
-  out->seconds = r->seconds;
+  out->seconds = r->seconds, out->setup_seconds = r->setup_seconds;
+  if (r->end == RB_END_NO_FORCE)
+    out->advice = "the images are equal, or gamma is so small that the rounding of the mean exceeds every velocity";
   rb_solution_scalar(out, "variance_before", r->variance_before, "1", "mean over images and voxels of (mean - D)^2");
   rb_solution_scalar(out, "variance_after", r->variance_after, "1", "the same at the end");
   rb_solution_scalar(out, "iterations", r->iterations, "1", "over all levels");

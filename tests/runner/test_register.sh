@@ -174,7 +174,7 @@ awk -F, '{printf "%g,%g,%g\n", $1+0.3*sin($2), $2+0.2, 1.02*$3}' many-a.csv >man
 interrupted "an interrupted shooting" "^ +[1-9] TAO|iter = +[1-9]" "$bin" register landmarks --template many-a.csv --reference many-b.csv --iterations 400 --petsc "-tao_monitor" --out l130
 ok "and leaves its iterate" test -s l130/matched.csv -a -s l130/metrics.json
 # metrics.json has one shape
-keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|grid_xyz|points|det_F|dice|energy_joule' | tr -d '\n'; }
+keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|reference|grid_xyz|points|det_F|dice|energy_joule' | tr -d '\n'; }
 for f in r d; do [ ! -e $f/metrics.json ] || ok "the shape of $f/metrics.json" test "$(keys $f/metrics.json)" = "$(keys l/metrics.json)"; done
 
 # register atlas: three balls of 24^3
@@ -200,6 +200,14 @@ told=$("${atlas[@]}" --list balls.csv --out at 2>&1)
 for f in zero.nii short.nii nowhere.nii; do ok "the list's $f is told" grep -q "$f" <<<"$told"; done
 expect 0 "3 of 6 images are left out" "${atlas[@]}" --list balls.csv --leave-out-bad --out al
 ok "and the others make the same atlas" cmp -s al/atlas.nii.gz at/atlas.nii.gz
+printf '\xef\xbb\xbfnowhere.nii\nball1.nii\nball2.nii\nball3.nii\n' >first.csv
+expect 2 "no file .*nowhere.nii" "${atlas[@]}" --list first.csv --out al
+expect 0 "1 of 4 images are left out" "${atlas[@]}" --list first.csv --leave-out-bad --out al
+ok "a bad first file does not end the run" cmp -s al/atlas.nii.gz at/atlas.nii.gz
+ok "metrics.json names what was used" grep -q '"images_left_out": 1' al/metrics.json
+ok "by its checksum" grep -q "\"sha256\": \"$(sha256sum ball3.nii | cut -d' ' -f1)\"" al/metrics.json
+expect 6 "nothing moved: the images are equal" "${atlas[@]}" --images ball1.nii ball1.nii --out ae
+if [ -r $brain ]; then expect 2 "the reference .* bring all to one grid with --size" "${atlas[@]}" --images ball1.nii --reference $brain --ignore-geometry --out ae; fi
 # several processes: the same bits; more of them than images; a verb that works in one
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -210,5 +218,6 @@ if command -v mpirun >/dev/null; then
   expect 2 "2 of 4 images cannot be used" "${several[@]}" "${atlas[@]}" --images ball1.nii zero.nii ball3.nii short.nii --out am
   expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" register demons --template ball1.nii --reference ball2.nii --out am
   expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" doctor
+  ok "one process prints" test "$("${several[@]}" "${atlas[@]}" --bogus 2>&1 | grep -c "unknown argument")" = 1
 fi
 finish

@@ -42,7 +42,11 @@ static void print_row(watcher *w, const double *row) {
     for (const rb_history_column *c = columns; c->name; c++) fprintf(stderr, "%*s", column_width(c), c->name);
     fputc('\n', stderr);
   }
-  for (int k = 0; columns[k].name; k++) fprintf(stderr, "%*.6g", column_width(&columns[k]), row[k]);
+  for (int k = 0; columns[k].name; k++)
+    if (isnan(row[k]))
+      fprintf(stderr, "%*s", column_width(&columns[k]), "-");
+    else
+      fprintf(stderr, "%*.6g", column_width(&columns[k]), row[k]);
   fputc('\n', stderr);
   w->printed = rb_now();
 }
@@ -67,6 +71,18 @@ static rb_status choose_variant(const rb_register_request *r, const rb_variant *
   RB_TRY(rb_variant_timed(*out));
 done:
   return st;
+}
+
+/* All processes compute by the same kernels, or none: sums of mixed ones would differ. */
+static rb_status same_variant(const rb_register_request *r, const rb_variant *v) {
+  rb_status st = RB_OK;
+  char name[64];
+  snprintf(name, sizeof name, "%s", v->name);
+  RB_TRY(rb_team_broadcast(r->team, name, sizeof name, 0));
+  RB_CHECK(strcmp(name, v->name) == 0, RB_EDEVICE,
+           "only %s can be used here where process 0 uses %s: choose one for all by --variant", v->name, name);
+done:
+  return rb_team_agree(r->team, st);
 }
 
 /* RB_ENOMEM when the prediction for this process's share exceeds what the variant's backend has free; heard by all.
@@ -116,11 +132,12 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   void *state = NULL;
   const double started = rb_now();
   RB_TRY(rb_team_agree(r->team, choose_variant(r, &v)));
+  RB_TRY(same_variant(r, v));
   RB_TRY(prepare(r, v, &in, &costs.predicted));
   rb_memory_reset_peak(v->backend);
   RB_TRY(s->create(v, r->options, &in.problem, r->team, &rb_interrupted, &state));
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
-  if (r->team->rank == 0) solution->watch = watch, solution->context = &w; /* one voice */
+  if (r->team->rank == 0) solution->watch = watch, solution->context = &w; /* rank 0 prints */
   RB_TRY(s->solve(state, solution));
   if (v->backend == RB_CUDA && solution->seconds >= 0.5) /* the counter ticks slowly */
     costs.energy = rb_nvml_energy() - joules;
@@ -169,7 +186,7 @@ static int start_team(rb_register_request *r) {
   r->team = rb_team_self();
   if (processes == 1) return 0;
   if (r->solver->teams) return rb_team_mpi(&r->team) == RB_OK ? 0 : exit_code_of_failure(RB_EDEVICE);
-  if (rb_team_rank() > 0) return RB_EXIT_USAGE; /* one voice */
+  if (rb_team_rank() > 0) return RB_EXIT_USAGE; /* rank 0 prints */
   return rb_usage("register", "%s works in one process and %d were started; start it without mpirun",
                   r->solver->family->name, processes);
 }
@@ -183,7 +200,7 @@ int rb_cmd_register(int argc, char **argv) {
   if (rb_solver_find(argv[0], &r.solver) != RB_OK) return rb_usage("register", "%s", rb_message());
   for (int i = 1; i < argc; i++)
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-      rb_register_print_help(r.solver);
+      if (rb_team_rank() == 0) rb_register_print_help(r.solver);
       return RB_EXIT_OK;
     }
   int code = start_team(&r);
@@ -192,6 +209,8 @@ int rb_cmd_register(int argc, char **argv) {
   if (!r.options) return exit_code_of_failure(RB_FAIL(RB_ENOMEM, "host memory"));
   r.solver->defaults(r.options);
   code = rb_register_parse(argc - 1, argv + 1, &r);
+  const rb_status parsed = rb_team_agree(r.team, code ? RB_FAIL(RB_EINVAL, "its arguments are refused") : RB_OK);
+  if (!code && parsed != RB_OK) code = exit_code_of_failure(parsed);
   if (!code) {
     rb_catch_interrupts();
     const rb_status st = run(&r, &solution);

@@ -58,6 +58,7 @@ int rb_wants_help(int argc, char **argv, const char *text) {
 
 int rb_usage(const char *verb, const char *format, ...) {
   va_list args;
+  if (rb_team_rank() > 0) return RB_EXIT_USAGE; /* rank 0 prints */
   va_start(args, format);
   fprintf(stderr, "regbench %s: ", verb);
   vfprintf(stderr, format, args);

@@ -17,7 +17,8 @@ static const char cohort[] =
     "  --images A B C ...           the images\n"
     "  --list FILE                  or a list of them, a file a line (first column; relative to the list)\n"
     "  --reference R                all are deformed onto this image: no mean is made\n"
-    "  --leave-out-bad              images that cannot be used are left out, and told (default: they end the run)\n"
+    "  --leave-out-bad              images that cannot be used are reported and left out (default: they end the "
+    "run)\n"
     "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
     "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
@@ -55,7 +56,7 @@ static void print_files(const rb_solver *s) {
                          : o->kind == RB_OUTPUT_PATHS || o->kind == RB_OUTPUT_POINT_VECTORS ? ".csv"
                                                                                             : ".nii.gz";
     char name[64];
-    snprintf(name, sizeof name, "%s%s", o->name, ending);
+    snprintf(name, sizeof name, "%s%s%s", o->name, s->cohort && !o->common ? "_001_FILE" : "", ending);
     if (*o->name != '.') printf("  %-28s %s\n", name, o->what);
   }
   if (s->carry)

@@ -93,8 +93,8 @@ done:
   return st;
 }
 
-/* Files that do not serve: fatal, or left out of the list. All of them are told before anything is decided. */
-static rb_status sort_out(const rb_register_request *r, rb_cohort_request *files, const char **kept) {
+/* Files that cannot be used: fatal, or left out of the list. All of them are reported before anything is decided. */
+static rb_status select_usable(const rb_register_request *r, rb_cohort_request *files, const char **kept) {
   rb_status st = RB_OK;
   char *complaints = NULL;
   int count = 0, *bad = calloc((size_t)files->count, sizeof *bad);
@@ -104,7 +104,7 @@ static rb_status sort_out(const rb_register_request *r, rb_cohort_request *files
     if (!bad[i]) kept[count++] = files->files[i];
   if (complaints && count < files->count) fprintf(stderr, "%s", complaints);
   RB_CHECK(count == files->count || r->leave_out, RB_EINVAL,
-           "%d of %d images cannot be used (above); mend them or leave them out by --leave-out-bad",
+           "%d of %d images cannot be used (above); correct them or leave them out by --leave-out-bad",
            files->count - count, files->count);
   if (count < files->count && r->team->rank == 0)
     fprintf(stderr, "regbench register: %d of %d images are left out\n", files->count - count, files->count);
@@ -115,12 +115,17 @@ done:
   return st;
 }
 
-static rb_status read_reference(const rb_register_request *r, rb_register_inputs *in) {
+static rb_status read_reference(const rb_register_request *r, const char *first, rb_register_inputs *in) {
   rb_status st = RB_OK;
   const rb_cohort_request one = {&r->files[RB_REFERENCE], 1, r->how, in->cohort.grid, r->ignore_geometry};
   if (!r->files[RB_REFERENCE]) return RB_OK;
-  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(r->images[0], r->files[RB_REFERENCE]));
+  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(first, r->files[RB_REFERENCE]));
   RB_TRY(rb_cohort_read(&one, rb_team_self(), &in->reference));
+  const rb_grid a = in->reference.like.grid, b = in->cohort.like.grid;
+  RB_CHECK(r->grid.n[0] || (a.n[0] == b.n[0] && a.n[1] == b.n[1] && a.n[2] == b.n[2]), RB_EINVAL,
+           "the reference %s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring all to one grid with --size",
+           r->files[RB_REFERENCE], (long long)a.n[2], (long long)a.n[1], (long long)a.n[0], first, (long long)b.n[2],
+           (long long)b.n[1], (long long)b.n[0]);
   in->subject[RB_REFERENCE].image = in->reference.image[0];
   in->problem.reference = &in->subject[RB_REFERENCE];
 done:
@@ -133,7 +138,7 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   const char **kept = calloc((size_t)r->image_count, sizeof *kept);
   RB_CHECK(kept, RB_ENOMEM, "host memory");
   RB_TRY(rb_team_agree(r->team, make_folder(r->out)));
-  RB_TRY(sort_out(r, &files, kept));
+  RB_TRY(select_usable(r, &files, kept));
   RB_TRY(rb_cohort_read(&files, r->team, &in->cohort));
   in->templates = calloc((size_t)in->cohort.count, sizeof *in->templates);
   RB_CHECK(in->templates, RB_ENOMEM, "host memory");
@@ -141,7 +146,7 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   in->problem.templates = in->templates, in->problem.reference = NULL;
   in->problem.shape = (rb_problem_shape){.grid = in->cohort.grid, .channels = 1, .templates = in->cohort.count};
   in->like = &in->cohort.like;
-  RB_TRY(rb_team_agree(r->team, read_reference(r, in)));
+  RB_TRY(rb_team_agree(r->team, read_reference(r, files.files[0], in)));
 done:
   free(kept);
   return st;

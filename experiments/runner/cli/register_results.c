@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What is worked out from the outputs, whichever solver made them. */
 typedef struct {
@@ -272,9 +273,15 @@ static void add_inputs(json_t *j, const rb_register_request *r, const rb_registe
       j, "grid_xyz",
       json_pack("[I,I,I]", (json_int_t)shape->grid.n[2], (json_int_t)shape->grid.n[1], (json_int_t)shape->grid.n[0]));
   if (r->solver->cohort) {
-    json_t *names = json_array();
-    for (int t = 0; t < in->cohort.count; t++) json_array_append_new(names, json_string(in->cohort.name[t]));
-    json_object_set_new(j, "images", names);
+    json_t *files = json_array();
+    for (int t = 0; t < in->cohort.count; t++)
+      json_array_append_new(files,
+                            json_pack("{s:s,s:s}", "name", in->cohort.name[t], "sha256", in->cohort.sha256[t]));
+    json_object_set_new(j, "images", files);
+    if (in->reference.count)
+      json_object_set_new(j, "reference",
+                          json_pack("{s:s,s:s}", "name", in->reference.name[0], "sha256", in->reference.sha256[0]));
+    json_object_set_new(j, "images_left_out", json_integer(r->image_count - in->cohort.count));
     return;
   }
   json_object_set_new(j, "images",
@@ -342,9 +349,13 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
   rb_status st = RB_OK;
   const rb_backend *b;
   const int templates = in->problem.shape.templates;
+  char metrics[4096];
   quality q = {.det = calloc(3 * (size_t)templates, sizeof *q.det)};
   RB_CHECK(q.det, RB_ENOMEM, "host memory");
   RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_path(metrics, sizeof metrics, "%s/metrics.json", r->out));
+  if (r->team->rank == 0)
+    unlink(metrics); /* of a registration before: it would vouch for what may stay half-written */
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
   if (q.has_determinant) RB_TRY(join_determinants(r->team, templates, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);

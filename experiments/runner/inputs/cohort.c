@@ -33,7 +33,8 @@ rb_status rb_cohort_list(const char *path, char ***files, int *count) {
   const int folder = slash ? (int)(slash - path) + 1 : 0;
   int n = 0;
   RB_TRY(rb_read_file(path, &text, NULL));
-  for (char *line = text; line; line = next) {
+  for (char *line = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; line;
+       line = next) { /* no byte order mark */
     if ((next = strchr(line, '\n'))) *next++ = '\0';
     const char *name = first_column(line);
     if (!*name) continue;
@@ -56,17 +57,17 @@ done:
 
 static int same_grid(rb_grid a, rb_grid b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/* Read, and compared with the first one's grid and axes. */
-static rb_status read_one(const rb_cohort_request *r, int i, const rb_volume *first, rb_volume *out) {
+/* Read, and compared with the grid and axes of file `basis`. */
+static rb_status read_one(const rb_cohort_request *r, int i, int basis, const rb_volume *first, rb_volume *out) {
   rb_status st = RB_OK;
   *out = (rb_volume){0};
   RB_TRY(rb_volume_read(r->files[i], out));
   if (r->grid.n[0] == 0)
     RB_CHECK(same_grid(out->grid, first->grid), RB_EINVAL,
              "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring all to one grid with --size", r->files[i],
-             (long long)out->grid.n[2], (long long)out->grid.n[1], (long long)out->grid.n[0], r->files[0],
+             (long long)out->grid.n[2], (long long)out->grid.n[1], (long long)out->grid.n[0], r->files[basis],
              (long long)first->grid.n[2], (long long)first->grid.n[1], (long long)first->grid.n[0]);
-  if (!r->ignore_geometry && i > 0) RB_TRY(rb_volume_same_axes(r->files[0], r->files[i]));
+  if (!r->ignore_geometry && i != basis) RB_TRY(rb_volume_same_axes(r->files[basis], r->files[i]));
   const int64_t n = rb_grid_points(out->grid);
   int64_t k = 1;
   while (k < n && out->data[k] == out->data[0]) k++;
@@ -107,15 +108,17 @@ done:
 rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints) {
   rb_status st = RB_OK;
   int64_t from, end;
+  int basis = 0; /* the first that can be read: all are compared with it */
   rb_volume first = {0}, v;
   double *marks = calloc((size_t)r->count, sizeof *marks);
   char *own = calloc(1, COMPLAINTS);
   *complaints = NULL;
   RB_TRY(rb_team_agree(team, marks && own ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
   rb_team_share(team, r->count, &from, &end);
-  RB_TRY(rb_team_agree(team, rb_volume_read(r->files[0], &first))); /* all others are compared with it */
+  while (basis < r->count - 1 && rb_volume_read(r->files[basis], &first) != RB_OK) basis++, rb_clear();
+  RB_TRY(rb_team_agree(team, first.data ? RB_OK : rb_volume_read(r->files[basis], &first)));
   for (int64_t i = from; i < end; i++) {
-    if (read_one(r, (int)i, &first, &v) == RB_OK) {
+    if (read_one(r, (int)i, basis, &first, &v) == RB_OK) {
       rb_volume_free(&v);
       continue;
     }
@@ -152,7 +155,7 @@ static rb_status read_share(const rb_cohort_request *r, const rb_team *team, rb_
   rb_team_share(team, r->count, &from, &end);
   for (int64_t i = from; i < end; i++) {
     const size_t bytes = (size_t)rb_grid_points(out->grid) * sizeof(float);
-    RB_TRY(read_one(r, (int)i, &out->like, &v));
+    RB_TRY(read_one(r, (int)i, 0, &out->like, &v));
     RB_TRY(rb_sha256_file(r->files[i], out->sha256[i]));
     if (same_grid(v.grid, out->grid)) {
       out->image[i] = v.data;
@@ -169,6 +172,21 @@ done:
   return st;
 }
 
+/* Every file's checksum, from the member that read it to rank 0. */
+static rb_status gather_checksums(const rb_team *team, rb_cohort *c) {
+  rb_status st = RB_OK;
+  const size_t bytes = (size_t)c->count * sizeof *c->sha256;
+  char(*all)[65] = NULL;
+  if (team->rank == 0) all = malloc((size_t)team->size * bytes);
+  RB_TRY(rb_team_agree(team, all || team->rank ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
+  RB_TRY(rb_team_gather(team, c->sha256, bytes, all));
+  for (int k = 0; k < team->size * c->count && team->rank == 0; k++)
+    if (all[k][0]) memcpy(c->sha256[k % c->count], all[k], sizeof all[k]);
+done:
+  free(all);
+  return st;
+}
+
 rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_cohort *out) {
   rb_status st = RB_OK;
   *out = (rb_cohort){.count = r->count};
@@ -181,6 +199,7 @@ rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_coh
   out->grid = r->grid.n[0] ? r->grid : out->like.grid;
   for (int i = 0; i < r->count; i++) name_of(r->files[i], out->name[i]);
   RB_TRY(rb_team_agree(team, read_share(r, team, out)));
+  RB_TRY(gather_checksums(team, out));
 done:
   if (st != RB_OK) rb_cohort_free(out);
   return st;

@@ -11,7 +11,7 @@ typedef struct {
   rb_grid grid;
   int count;
   char (*name)[128];  /* of each image, without folder and endings */
-  char (*sha256)[65]; /* known for the own share */
+  char (*sha256)[65]; /* known for the own share, and all on rank 0 */
   float **image;      /* [count], [grid points]; NULL beyond the own share */
   rb_volume like;     /* the first image's geometry */
 } rb_cohort;
