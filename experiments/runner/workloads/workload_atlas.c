@@ -59,7 +59,8 @@ static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) 
     RB_TRY(rb_case_number(c, wholes[k].axis, *to, &number));
     *to = (int)number;
   }
-  RB_TRY(rb_case_number(c, "images", 1, &number));
+  number = 1;
+  if (rb_workload_reads(c->method->kind, "images")) RB_TRY(rb_case_number(c, "images", 1, &number));
   *images = (int)number;
 done:
   return st;
