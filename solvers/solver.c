@@ -163,7 +163,6 @@ void rb_solution_free(rb_solution *s) {
   free(s->scalars), free(s->parts), free(s->history);
   *s = (rb_solution){.watch = s->watch, .context = s->context};
 }
-void rb_solution_clear(rb_solution *s) { rb_solution_free(s); }
 
 /* ---- solvers ---------------------------------------------------------------------------------------------- */
 
@@ -189,6 +188,12 @@ rb_status rb_solver_find(const char *name, const rb_solver **out) {
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? ", " : "", all[k]->family->name);
   }
   return RB_FAIL(RB_ENOTFOUND, "no method '%s': %s", name, names);
+}
+
+rb_status rb_solver_solve(const rb_solver *s, void *state, rb_solution *solution) {
+  rb_solution_free(solution);
+  while (s->history[solution->columns].name) solution->columns++;
+  return s->solve(state, solution);
 }
 
 const rb_output *rb_solver_output(const rb_solver *s, const char *name) {

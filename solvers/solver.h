@@ -110,9 +110,8 @@ void rb_solution_part(rb_solution *s, const char *name, double seconds);
 void rb_solution_row(rb_solution *s, const double *row);
 /* NaN: it has no such scalar. */
 double rb_solution_value(const rb_solution *s, const char *name);
-/* Forget numbers and history; who watches stays. */
-void rb_solution_clear(rb_solution *s);
-void rb_solution_free(rb_solution *s); /* what it holds; takes a zeroed one */
+/* What it holds; who watches stays. Takes a zeroed one. */
+void rb_solution_free(rb_solution *s);
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
@@ -167,7 +166,8 @@ typedef struct rb_solver {
    * of several only where `teams`: templates beyond a member's share (rb_team_share) may then be NULL. */
   rb_status (*create)(const rb_variant *v, const void *options, const rb_problem *problem, const rb_team *team,
                       const volatile int *interrupted, void **out);
-  /* An end without convergence is RB_OK; the best iterate is kept. The solution is cleared first. */
+  /* Fills a solution that rb_solver_solve has made ready. An end without convergence is RB_OK; the best iterate is
+   * kept. */
   rb_status (*solve)(void *state, rb_solution *solution);
   /* Carry points [dim][n] of the template's space along, in place; NULL where a solver cannot. */
   rb_status (*carry)(void *state, int64_t n, double *x);
@@ -181,6 +181,8 @@ typedef struct rb_solver {
 const rb_solver *const *rb_solvers(int *count);
 /* RB_ENOTFOUND names all. */
 rb_status rb_solver_find(const char *name, const rb_solver **out);
+/* Solve, again where it was solved before. The solution is cleared first; who watches stays. */
+rb_status rb_solver_solve(const rb_solver *s, void *state, rb_solution *solution);
 /* The output of that name; NULL: none. */
 const rb_output *rb_solver_output(const rb_solver *s, const char *name);
 

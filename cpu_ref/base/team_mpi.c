@@ -79,6 +79,7 @@ rb_status rb_team_mpi(const rb_team **out) {
       size == rb_team_processes(), RB_EUNSUPPORTED,
       "the launcher started %d processes and MPI sees %d: use the mpirun of the MPI that this program is linked with",
       rb_team_processes(), size);
+  RB_CHECK(size <= RB_TEAM_MOST, RB_EUNSUPPORTED, "%d processes; a team has at most %d", size, RB_TEAM_MOST);
   team = (rb_team){"mpi-host", rank, size, sum, sum_whole, broadcast, gather, barrier};
   *out = &team;
 done:

@@ -68,24 +68,19 @@ rb_status rb_team_gather(const rb_team *t, const void *mine, size_t bytes, void 
 rb_status rb_team_barrier(const rb_team *t) { return t->barrier(); }
 
 rb_status rb_team_agree(const rb_team *t, rb_status mine) {
-  typedef struct {
-    int code, rank;
-    char message[512];
-  } report;
   rb_status st = RB_OK;
-  report own = {.code = (int)mine, .rank = t->rank}, first = {0}, *all = NULL;
+  int32_t codes[RB_TEAM_MOST] = {0}; /* no allocation that could fail on one member alone */
+  char message[512];
+  int first = 0;
   if (t->size == 1) return mine;
-  snprintf(own.message, sizeof own.message, "%s", mine == RB_OK ? "" : rb_message());
-  all = calloc((size_t)t->size, sizeof *all);
-  RB_CHECK(all, RB_ENOMEM, "host memory");
-  RB_TRY(t->gather(&own, sizeof own, all));
-  for (int k = t->size - 1; k >= 0 && t->rank == 0; k--)
-    if (all[k].code != RB_OK) first = all[k];
-  RB_TRY(t->broadcast(&first, sizeof first, 0));
-  if (first.code != RB_OK && mine == RB_OK)
-    st = RB_FAIL((rb_status)first.code, "process %d of %d: %s", first.rank, t->size, first.message);
+  codes[t->rank] = (int32_t)mine;
+  RB_TRY(t->sum_whole(codes, t->size));
+  while (first < t->size && codes[first] == RB_OK) first++;
+  if (first == t->size) return RB_OK;
+  snprintf(message, sizeof message, "%s", mine == RB_OK ? "" : rb_message());
+  RB_TRY(t->broadcast(message, sizeof message, first));
+  st = RB_FAIL((rb_status)codes[first], "process %d of %d: %s", first, t->size, message);
 done:
-  free(all);
   return mine != RB_OK ? mine : st;
 }
 

@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+enum { RB_TEAM_MOST = 1024 }; /* members of a team */
+
 typedef struct rb_team {
   const char *name; /* "self", "mpi-host" */
   int rank, size;

@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct {
-  rb_atlas *atlas;
-  rb_atlas_result result;
-  rb_solution *solution; /* of the solve under way */
-} state;
-
 static void made_of(const rb_variant *v, char *out, size_t size) {
   const rb_atlas_config *c = v->ops;
   snprintf(out, size, "l2force %s, helmholtz %s, compose %s, average %s", c->l2force, c->helmholtz, c->compose,
@@ -55,63 +49,49 @@ static rb_status predict(const rb_variant *v, const void *o, const rb_problem_sh
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
-static void destroy(void *p) {
-  state *s = p;
-  if (!s) return;
-  rb_atlas_destroy(s->atlas);
-  free(s);
-}
+static void destroy(void *p) { rb_atlas_destroy(p); }
 
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
   rb_atlas_options mine = *(const rb_atlas_options *)o;
   const int count = problem->shape.templates;
-  state *s = calloc(1, sizeof *s);
+  rb_atlas *atlas = NULL;
   const float **images = calloc((size_t)count + 1, sizeof *images);
-  RB_CHECK(s && images, RB_ENOMEM, "host memory");
+  RB_CHECK(images, RB_ENOMEM, "host memory");
   mine.interrupted = interrupted;
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
-                         problem->reference ? problem->reference->image : NULL, team, &s->atlas));
-  rb_atlas_set_profile(s->atlas, v->backend == RB_CPU); /* stamps cost nothing there */
-  *out = s;
-  s = NULL;
+                         problem->reference ? problem->reference->image : NULL, team, &atlas));
+  rb_atlas_set_profile(atlas, v->backend == RB_CPU); /* stamps cost nothing there */
+  *out = atlas;
 done:
   free(images);
-  destroy(s);
   return st;
 }
 
 static const rb_history_column history[] = {{"level", "1"},    {"iteration", "1"}, {"variance", "1"},
                                             {"step", "voxel"}, {"halvings", "1"},  {NULL, NULL}};
-static void add_row(void *context, const rb_atlas_row *t) {
-  state *s = context;
+static void add_row(void *solution, const rb_atlas_row *t) {
   const double row[] = {t->level, t->iteration, t->variance, t->step, t->halvings};
-  rb_solution_row(s->solution, row);
+  rb_solution_row(solution, row);
 }
 
 static rb_status solve(void *p, rb_solution *out) {
   static const char *const parts[RB_ATLAS_PARTS] = {"average", "force", "solve", "update", "energy"};
   rb_status st = RB_OK;
-  state *s = p;
-  rb_atlas_result *r = &s->result;
-  rb_solution_clear(out);
-  s->solution = out;
-  out->columns = sizeof history / sizeof *history - 1;
-  RB_TRY(rb_atlas_solve(s->atlas, add_row, s, r));
-  out->end = r->end, out->as_asked = r->end == RB_END_ITERATIONS; /* the paper knows no other end */
-  out->seconds = r->seconds, out->setup_seconds = r->setup_seconds;
-  if (r->end == RB_END_NO_FORCE)
+  rb_atlas_result r;
+  RB_TRY(rb_atlas_solve(p, add_row, out, &r));
+  out->end = r.end, out->as_asked = r.end == RB_END_ITERATIONS; /* the paper knows no other end */
+  out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
+  if (r.end == RB_END_NO_FORCE)
     out->advice = "the images are equal, or gamma is so small that the rounding of the mean exceeds every velocity";
-  rb_solution_scalar(out, "variance_before", r->variance_before, "1", "mean over images and voxels of (mean - D)^2");
-  rb_solution_scalar(out, "variance_after", r->variance_after, "1", "the same at the end");
-  rb_solution_scalar(out, "iterations", r->iterations, "1", "over all levels");
-  rb_solution_scalar(out, "halvings", r->halvings, "1", "of steps, all images");
-  for (int k = 0; k < RB_ATLAS_PARTS && r->parts[RB_ATLAS_SOLVE] > 0; k++)
-    rb_solution_part(out, parts[k], r->parts[k]);
+  rb_solution_scalar(out, "variance_before", r.variance_before, "1", "mean over images and voxels of (mean - D)^2");
+  rb_solution_scalar(out, "variance_after", r.variance_after, "1", "the same at the end");
+  rb_solution_scalar(out, "iterations", r.iterations, "1", "over all levels");
+  rb_solution_scalar(out, "halvings", r.halvings, "1", "of steps, all images");
+  for (int k = 0; k < RB_ATLAS_PARTS && r.parts[RB_ATLAS_SOLVE] > 0; k++) rb_solution_part(out, parts[k], r.parts[k]);
 done:
-  s->solution = NULL;
   return st;
 }
 
@@ -119,14 +99,12 @@ done:
 
 static rb_status mean(void *p, int t, void *out) {
   (void)t;
-  return rb_atlas_mean(((state *)p)->atlas, out);
+  return rb_atlas_mean(p, out);
 }
-static rb_status warped(void *p, int t, void *out) { return rb_atlas_warped(((state *)p)->atlas, t, out); }
-static rb_status displacement(void *p, int t, void *out) {
-  return rb_atlas_displacement(((state *)p)->atlas, t, out);
-}
-static rb_status determinant(void *p, int t, void *out) { return rb_atlas_determinant(((state *)p)->atlas, t, out); }
-static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(((state *)p)->atlas, t, out); }
+static rb_status warped(void *p, int t, void *out) { return rb_atlas_warped(p, t, out); }
+static rb_status displacement(void *p, int t, void *out) { return rb_atlas_displacement(p, t, out); }
+static rb_status determinant(void *p, int t, void *out) { return rb_atlas_determinant(p, t, out); }
+static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(p, t, out); }
 static const rb_output outputs[] = {
     {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
     {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},

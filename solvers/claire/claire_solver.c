@@ -10,8 +10,6 @@ typedef struct {
   rb_claire *claire;
   rb_grid grid;
   rb_subject subject; /* the template */
-  rb_claire_result *result;
-  rb_solution *solution; /* of the solve under way */
 } state;
 
 static void made_of(const rb_variant *v, char *out, size_t size) {
@@ -73,7 +71,6 @@ static void destroy(void *p) {
   state *s = p;
   if (!s) return;
   rb_claire_destroy(s->claire);
-  free(s->result);
   free(s);
 }
 
@@ -84,8 +81,6 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   rb_claire_options mine = *(const rb_claire_options *)o;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->result = calloc(1, sizeof *s->result);
-  RB_CHECK(s->result, RB_ENOMEM, "host memory");
   mine.interrupted = interrupted;
   s->grid = problem->shape.grid, s->subject = problem->templates[0];
   RB_TRY(rb_claire_create(v, &mine, s->grid, s->subject.image, problem->reference->image, &s->claire));
@@ -100,11 +95,10 @@ static const rb_history_column history[] = {
     {"level", "1"},    {"iteration", "1"}, {"matvecs", "1"}, {"beta", "1"},    {"objective", "1"}, {"mismatch", "1"},
     {"gradient", "1"}, {"step", "1"},      {"forcing", "1"}, {"seconds", "s"}, {NULL, NULL},
 };
-static void add_row(void *context, const rb_claire_iteration *t) {
-  state *s = context;
+static void add_row(void *solution, const rb_claire_iteration *t) {
   const double row[] = {t->level,    t->iteration, t->matvecs, t->beta,    t->objective,
                         t->mismatch, t->gradient,  t->step,    t->forcing, t->seconds};
-  rb_solution_row(s->solution, row);
+  rb_solution_row(solution, row);
 }
 
 static void add_parts(const rb_profile *p, rb_solution *out) {
@@ -115,20 +109,16 @@ static void add_parts(const rb_profile *p, rb_solution *out) {
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;
-  rb_claire_result *r = s->result;
-  rb_solution_clear(out);
-  s->solution = out;
-  out->columns = sizeof history / sizeof *history - 1;
-  RB_TRY(rb_claire_solve(s->claire, add_row, s, r));
-  out->end = r->end, out->as_asked = r->end == RB_END_CONVERGED;
-  out->seconds = r->seconds;
-  rb_solution_scalar(out, "mismatch", r->mismatch, "1", "|m(1) - m_R|^2 / |m_T - m_R|^2 of the smoothed images");
-  rb_solution_scalar(out, "relative_gradient", r->gradient, "1", "|g| / |g(v = 0, beta = 1)|");
-  rb_solution_scalar(out, "newton_steps", r->newton, "1", "over all levels");
-  rb_solution_scalar(out, "hessian_products", r->matvecs, "1", "over all levels");
-  add_parts(&r->profile, out);
+  rb_claire_result r;
+  RB_TRY(rb_claire_solve(s->claire, add_row, out, &r));
+  out->end = r.end, out->as_asked = r.end == RB_END_CONVERGED;
+  out->seconds = r.seconds;
+  rb_solution_scalar(out, "mismatch", r.mismatch, "1", "|m(1) - m_R|^2 / |m_T - m_R|^2 of the smoothed images");
+  rb_solution_scalar(out, "relative_gradient", r.gradient, "1", "|g| / |g(v = 0, beta = 1)|");
+  rb_solution_scalar(out, "newton_steps", r.newton, "1", "over all levels");
+  rb_solution_scalar(out, "hessian_products", r.matvecs, "1", "over all levels");
+  add_parts(&r.profile, out);
 done:
-  s->solution = NULL;
   return st;
 }
 

@@ -16,8 +16,7 @@ typedef struct {
   settings settings;
   rb_problem problem;
   rb_subject subject, reference;
-  rb_demons *demons; /* of the finest level, after a solve */
-  rb_demons_result *result;
+  rb_demons *demons;     /* of the finest level, after a solve */
   rb_solution *solution; /* of the solve under way */
   int level;
 } state;
@@ -82,7 +81,6 @@ static void destroy(void *p) {
   state *s = p;
   if (!s) return;
   rb_demons_destroy(s->demons);
-  free(s->result);
   free(s);
 }
 
@@ -93,8 +91,6 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   (void)team;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->result = calloc(1, sizeof *s->result);
-  RB_CHECK(s->result, RB_ENOMEM, "host memory");
   s->variant = v, s->settings = *(const settings *)o, s->problem = *problem;
   s->subject = problem->templates[0], s->reference = *problem->reference;
   s->settings.demons.interrupted = interrupted;
@@ -145,24 +141,22 @@ static rb_status solve(void *p, rb_solution *out) {
                                                      "exponential", "warp",  "energy"};
   rb_status st = RB_OK;
   state *s = p;
-  rb_demons_result *r = s->result;
+  rb_demons_result r;
   const settings *o = &s->settings;
   double timed = 0;
-  rb_solution_clear(out);
   rb_demons_destroy(s->demons);
   s->demons = NULL, s->solution = out, s->level = 0;
-  out->columns = sizeof history / sizeof *history - 1;
   RB_TRY(rb_demons_solve_levels(s->variant, &o->demons, o->levels, s->problem.shape.grid, s->subject.image,
-                                s->reference.image, add_row, s, r, &s->demons));
-  out->end = r->end;
-  out->as_asked = r->end == RB_END_CONVERGED || (r->end == RB_END_ITERATIONS && o->demons.stop == 0);
-  out->seconds = r->seconds, out->setup_seconds = r->setup_seconds;
+                                s->reference.image, add_row, s, &r, &s->demons));
+  out->end = r.end;
+  out->as_asked = r.end == RB_END_CONVERGED || (r.end == RB_END_ITERATIONS && o->demons.stop == 0);
+  out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
   RB_TRY(judge(s, out));
-  rb_solution_scalar(out, "iterations", r->iterations, "1", "of the finest level");
-  rb_solution_scalar(out, "before", r->before, "1", "mean squared difference before");
-  rb_solution_scalar(out, "after", r->after, "1", "the same after");
-  for (int k = 0; k < RB_DEMONS_PARTS; k++) timed += r->parts[k];
-  for (int k = 0; k < RB_DEMONS_PARTS && timed > 0; k++) rb_solution_part(out, parts[k], r->parts[k]);
+  rb_solution_scalar(out, "iterations", r.iterations, "1", "of the finest level");
+  rb_solution_scalar(out, "before", r.before, "1", "mean squared difference before");
+  rb_solution_scalar(out, "after", r.after, "1", "the same after");
+  for (int k = 0; k < RB_DEMONS_PARTS; k++) timed += r.parts[k];
+  for (int k = 0; k < RB_DEMONS_PARTS && timed > 0; k++) rb_solution_part(out, parts[k], r.parts[k]);
 done:
   s->solution = NULL;
   return st;

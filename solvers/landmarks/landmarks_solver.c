@@ -12,8 +12,6 @@ typedef struct {
   int64_t n;
   int dim;
   const double *points; /* of the template */
-  rb_landmarks_result *result;
-  rb_solution *solution; /* of the solve under way */
 } state;
 
 static void made_of(const rb_variant *v, char *out, size_t size) {
@@ -66,7 +64,6 @@ static void destroy(void *p) {
   state *s = p;
   if (!s) return;
   rb_landmarks_destroy(s->landmarks);
-  free(s->result);
   free(s);
 }
 
@@ -77,8 +74,6 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   const rb_variant *sums;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->result = calloc(1, sizeof *s->result);
-  RB_CHECK(s->result, RB_ENOMEM, "host memory");
   RB_TRY(sums_of(v, o, &s->options, &sums));
   s->options.interrupted = interrupted;
   s->n = problem->shape.points, s->dim = problem->shape.dim, s->points = problem->templates[0].points;
@@ -92,34 +87,29 @@ done:
 
 static const rb_history_column history[] = {
     {"evaluation", "1"}, {"objective", "1"}, {"kinetic", "1"}, {"seconds", "s"}, {NULL, NULL}};
-static void add_row(void *context, const rb_landmarks_row *t) {
-  state *s = context;
+static void add_row(void *solution, const rb_landmarks_row *t) {
   const double row[] = {t->evaluation, t->objective, t->kinetic, t->seconds};
-  rb_solution_row(s->solution, row);
+  rb_solution_row(solution, row);
 }
 
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;
-  rb_landmarks_result *r = s->result;
-  rb_solution_clear(out);
-  s->solution = out;
-  out->columns = sizeof history / sizeof *history - 1;
-  RB_TRY(rb_landmarks_solve(s->landmarks, add_row, s, r));
-  out->end = r->end;
+  rb_landmarks_result r;
+  RB_TRY(rb_landmarks_solve(s->landmarks, add_row, out, &r));
+  out->end = r.end;
   /* the published program ends by its number of iterations, too */
-  out->as_asked = r->end == RB_END_CONVERGED || r->end == RB_END_ITERATIONS;
-  out->seconds = r->seconds;
-  rb_solution_scalar(out, "average_before", r->average_before, "points", "mean distance to the target");
-  rb_solution_scalar(out, "greatest_before", r->greatest_before, "points", "greatest distance");
-  rb_solution_scalar(out, "average_after", r->average_after, "points", "mean distance at t = 1");
-  rb_solution_scalar(out, "greatest_after", r->greatest_after, "points", "greatest distance at t = 1");
-  rb_solution_scalar(out, "objective", r->objective, "1", "H(q0, p0) + lambda sum |q(1) - target|^2");
-  rb_solution_scalar(out, "kinetic", r->kinetic, "1", "H(q0, p0)");
-  rb_solution_scalar(out, "evaluations", r->evaluations, "1", "of objective and gradient");
-  rb_solution_scalar(out, "iterations", r->iterations, "1", "of the quasi-Newton method");
+  out->as_asked = r.end == RB_END_CONVERGED || r.end == RB_END_ITERATIONS;
+  out->seconds = r.seconds;
+  rb_solution_scalar(out, "average_before", r.average_before, "points", "mean distance to the target");
+  rb_solution_scalar(out, "greatest_before", r.greatest_before, "points", "greatest distance");
+  rb_solution_scalar(out, "average_after", r.average_after, "points", "mean distance at t = 1");
+  rb_solution_scalar(out, "greatest_after", r.greatest_after, "points", "greatest distance at t = 1");
+  rb_solution_scalar(out, "objective", r.objective, "1", "H(q0, p0) + lambda sum |q(1) - target|^2");
+  rb_solution_scalar(out, "kinetic", r.kinetic, "1", "H(q0, p0)");
+  rb_solution_scalar(out, "evaluations", r.evaluations, "1", "of objective and gradient");
+  rb_solution_scalar(out, "iterations", r.iterations, "1", "of the quasi-Newton method");
 done:
-  s->solution = NULL;
   return st;
 }
 

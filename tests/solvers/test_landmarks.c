@@ -269,7 +269,7 @@ static void field_on_a_grid(void **state) {
   const rb_problem problem = {{.points = N, .dim = DIM, .templates = 1}, &subject[1], &subject[0]};
   ok(rb_variant_find(solver->family, "cpu-f64", &v));
   ok(solver->create(v, &o, &problem, rb_team_self(), NULL, &s));
-  ok(solver->solve(s, &solution));
+  ok(rb_solver_solve(solver, s, &solution));
   ok(rb_solver_output(solver, "momentum")->get(s, 0, p));
   assert_non_null(mkdtemp(folder));
   ok(rb_register_grid_write(folder, solver, s, set, 3, spacing));

@@ -151,9 +151,8 @@ static void solution_grows(void **state) {
   rb_solution_scalar(&s, "b", 4, "1", "");
   assert_true(sum == 1000 && s.rows == 1000 && s.history[2 * 999] == 999 && !s.lost);
   assert_true(rb_solution_value(&s, "b") == 4 && isnan(rb_solution_value(&s, "c")));
-  rb_solution_clear(&s);
-  assert_true(s.rows == 0 && s.scalar_count == 0 && s.watch == count_row);
   rb_solution_free(&s);
+  assert_true(s.rows == 0 && s.scalar_count == 0 && s.watch == count_row);
 }
 
 /* ---- solvers ---------------------------------------------------------------------------------------------- */
@@ -209,7 +208,7 @@ static void solves_by_the_contract(void **state) {
     ok(s->create(v, o, &problem, rb_team_self(), NULL, &solver));
     for (int again = 0; again < 2; again++) { /* a second solve begins anew */
       rows_seen = 0;
-      ok(s->solve(solver, &solution));
+      ok(rb_solver_solve(s, solver, &solution));
       assert_true(solution.as_asked && solution.seconds > 0 && solution.scalar_count > 0 && !solution.lost);
       assert_true(solution.columns == columns && solution.rows == rows_seen && rows_seen > 1);
     }
@@ -240,7 +239,7 @@ static void interruption_keeps_the_iterate(void **state) {
     stop = 0;
     ok(rb_variant_find(s->family, s->otherwise, &v));
     ok(s->create(v, o, &problem, rb_team_self(), &stop, &solver));
-    ok(s->solve(solver, &solution));
+    ok(rb_solver_solve(s, solver, &solution));
     assert_int_equal(solution.end, RB_END_INTERRUPTED);
     assert_false(solution.as_asked);
     check_outputs(s, solver);

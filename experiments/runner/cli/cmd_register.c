@@ -138,7 +138,7 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   RB_TRY(s->create(v, r->options, &in.problem, r->team, &rb_interrupted, &state));
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
   if (r->team->rank == 0) solution->watch = watch, solution->context = &w; /* rank 0 prints */
-  RB_TRY(s->solve(state, solution));
+  RB_TRY(rb_solver_solve(s, state, solution));
   if (v->backend == RB_CUDA && solution->seconds >= 0.5) /* the counter ticks slowly */
     costs.energy = rb_nvml_energy() - joules;
   costs.peak = rb_memory_peak(v->backend);

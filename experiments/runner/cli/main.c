@@ -91,6 +91,14 @@ static int refuse_team(const char *verb) {
   return RB_EXIT_USAGE;
 }
 
+/* The launcher kills the other processes when one fails: rank 0 must have printed before. */
+static int leave(int code) {
+  const rb_team *team;
+  if (code != RB_EXIT_OK && rb_team_processes() > 1 && rb_team_mpi(&team) == RB_OK) rb_team_barrier(team);
+  rb_team_mpi_end();
+  return code;
+}
+
 /* --device N, anywhere behind the verb: taken out of the arguments. What is started from here on, children included,
  * finds it in its environment. An exit code where it is no number. */
 static int take_device(int *argc, char **argv) {
@@ -132,10 +140,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < VERBS; i++) {
     names[i] = verbs[i].name;
     if (strcmp(argv[1], verbs[i].name) != 0) continue;
-    if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register) return refuse_team(verbs[i].name);
-    const int result = with_output(verbs[i].run(argc - 2, argv + 2));
-    rb_team_mpi_end();
-    return result;
+    if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register) return leave(refuse_team(verbs[i].name));
+    return leave(with_output(verbs[i].run(argc - 2, argv + 2)));
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
   fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "",
