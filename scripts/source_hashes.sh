@@ -31,7 +31,9 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
   families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
-  for family in $families claire landmarks demons atlas external register; do
+  solvers=$(sed -n 's/^RB_SOLVER(\([a-z0-9_]*\))/\1/p' solvers/solvers.def)
+  adapters=$(for s in $solvers; do printf '%s ' "solvers/$s/${s}_solver.c"; done) # the verb's
+  for family in $families $solvers external register; do
     # the contract, and what sets up, judges and times the family's cases
     shared="kernels/base/grid.h kernels/base/rng.h kernels/base/statistics.c kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
       experiments/runner/inputs/inputs.c experiments/runner/workloads/measure.c"
@@ -64,8 +66,9 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
       register) parts="interp derivative spectral field transport"
         shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/registration.c
           experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c solvers/solver.h solvers/solver.c experiments/runner/cli/cmd_register.c experiments/runner/cli/register_inputs.c experiments/runner/cli/register_results.c" ;;
+      *) case " $families " in *[[:space:]]"$family"[[:space:]]*) ;; *) echo "source_hashes.sh: say what code $family runs" >&2; exit 1 ;; esac ;;
     esac
-    [ $family = register ] || unused="solvers/claire/claire_solver.c solvers/demons/demons_solver.c solvers/landmarks/landmarks_solver.c solvers/atlas/atlas_solver.c" # the verb's
+    [ $family = register ] || unused=$adapters
     case $family in
       transport | claire | register)
         grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="$unused kernels/interp/interp_cuda_march.cu"

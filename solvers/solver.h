@@ -118,6 +118,8 @@ void rb_solution_free(rb_solution *s);
 typedef enum {
   RB_OUTPUT_SCALAR,        /* float [n1][n2][n3] */
   RB_OUTPUT_VECTOR,        /* float [3][n1][n2][n3], in voxels of its axis (a unit time) */
+  RB_OUTPUT_INVERSE,       /* the same: w with w + u(x + w) = 0 for the output "displacement", u */
+  RB_OUTPUT_DETERMINANT,   /* float [n1][n2][n3]: by how much volumes change */
   RB_OUTPUT_LABELS,        /* float [n1][n2][n3], whole numbers; there when the problem has labels */
   RB_OUTPUT_POINTS,        /* double [dim][points]: positions, written in the form of the template's file */
   RB_OUTPUT_POINT_VECTORS, /* double [dim][points]: vectors at the points */

@@ -3,8 +3,6 @@
 #include "kernels/base/team.h"
 
 #include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int started, size;
 
@@ -15,23 +13,23 @@ static rb_status of_mpi(int code, const char *what) {
   return code == MPI_SUCCESS ? RB_OK : RB_FAIL(RB_EIO, "MPI: %s failed with code %d", what, code);
 }
 
-/* In the order of ranks, whatever algorithm MPI would choose for a sum of its own. */
+/* In the order of ranks, whatever algorithm MPI would choose for a sum of its own. No allocation that could fail on
+ * one member alone. */
 static rb_status sum(double *values, int64_t n) {
+  enum { ROOM = 8 * RB_TEAM_MOST };
+  static double all[ROOM];
   rb_status st = RB_OK;
-  int rank;
-  double *all = NULL;
-  RB_CHECK(n <= PIECE / size, RB_EINVAL, "a team's sum of %lld values is too long", (long long)n);
-  RB_TRY(of_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "Comm_rank"));
-  if (rank == 0) all = malloc((size_t)n * (size_t)size * sizeof *all + 1);
-  RB_CHECK(all || rank, RB_ENOMEM, "host memory");
-  RB_TRY(of_mpi(MPI_Gather(values, (int)n, MPI_DOUBLE, all, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD), "Gather"));
-  for (int64_t i = 0; i < n && rank == 0; i++) {
-    values[i] = 0;
-    for (int k = 0; k < size; k++) values[i] += all[k * n + i];
+  const int64_t most = ROOM / size;
+  for (int64_t at = 0; at < n; at += most) {
+    const int count = (int)(n - at < most ? n - at : most);
+    double *piece = values + at;
+    RB_TRY(of_mpi(MPI_Allgather(piece, count, MPI_DOUBLE, all, count, MPI_DOUBLE, MPI_COMM_WORLD), "Allgather"));
+    for (int i = 0; i < count; i++) {
+      piece[i] = 0;
+      for (int k = 0; k < size; k++) piece[i] += all[k * count + i];
+    }
   }
-  RB_TRY(of_mpi(MPI_Bcast(values, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD), "Bcast"));
 done:
-  free(all);
   return st;
 }
 
@@ -70,7 +68,9 @@ rb_status rb_team_mpi(const rb_team **out) {
   int running, rank;
   if (!started) {
     RB_TRY(of_mpi(MPI_Initialized(&running), "Initialized"));
-    if (!running) RB_TRY(of_mpi(MPI_Init(NULL, NULL), "Init"));
+    int threads;
+    if (!running) RB_TRY(of_mpi(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &threads), "Init_thread"));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     started = 1 + running; /* ended by who began */
   }
   RB_TRY(of_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "Comm_size"));

@@ -15,6 +15,7 @@ typedef struct {
   char name[256];
   int capability_major, capability_minor, multiprocessors, runtime_version, driver_version;
   size_t memory, l2, shared_per_multiprocessor;
+  int devices; /* that CUDA sees */
 } rb_device_info;
 
 /* 1 when a usable device is there. runtime_version is filled in builds with CUDA either way. */

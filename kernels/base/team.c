@@ -54,6 +54,12 @@ int rb_team_local_rank(void) {
   return rb_team_processes() > 1 ? launched(names, rb_team_rank()) : 0;
 }
 
+int rb_team_local_size(void) {
+  static const char *const names[3] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"};
+  const int all = rb_team_processes(), here = all > 1 ? launched(names, all) : 1; /* Slurm's "4(x2)" is read as 4 */
+  return here >= 1 && here <= all ? here : all;
+}
+
 /* ---- collectives ------------------------------------------------------------------------------------------ */
 
 rb_status rb_team_sum(const rb_team *t, double *values, int64_t n) { return t->sum(values, n); }

@@ -33,8 +33,10 @@ const rb_team *rb_team_self(void);
  * 1 and 0 without a launcher. */
 int rb_team_processes(void);
 int rb_team_rank(void);
-/* Which of the launcher's processes on this machine this is, from 0 on. */
+/* Which of the launcher's processes on this machine this is, from 0 on, and how many it started here (all, where it
+ * does not say). */
 int rb_team_local_rank(void);
+int rb_team_local_size(void);
 /* All processes of the launcher, by MPI on host memory; MPI is started once a process and ended by rb_team_mpi_end.
  * RB_EUNSUPPORTED: MPI does not start. Defined in cpu_ref/base. */
 rb_status rb_team_mpi(const rb_team **out);

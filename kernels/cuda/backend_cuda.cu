@@ -227,11 +227,14 @@ static rb_status choose_device(int count, int *out) {
   } else if (rb_team_processes() > 1) {
     *out = rb_team_local_rank() % count;
   } else {
-    for (int d = 0; d < count && count > 1; d++) {
-      RB_CUDA_TRY(cudaSetDevice(d));
-      RB_CUDA_TRY(cudaMemGetInfo(&available, &total));
-      if (available > most) most = available, *out = d;
+    for (int d = 0; d < count && count > 1; d++) { /* one that cannot be used is not the choice */
+      if (cudaSetDevice(d) == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess && available > most)
+        most = available, *out = d;
+      (void)cudaGetLastError();
     }
+    for (int d = 0; d < count && count > 1; d++) /* nothing of ours stays on the others */
+      if (d != *out && cudaSetDevice(d) == cudaSuccess) cudaDeviceReset();
+    (void)cudaGetLastError();
   }
   RB_CUDA_TRY(cudaSetDevice(*out));
 done:

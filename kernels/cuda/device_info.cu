@@ -20,6 +20,7 @@ extern "C" int rb_device_info_read(rb_device_info *out) {
   out->capability_major = p.major, out->capability_minor = p.minor, out->multiprocessors = p.multiProcessorCount;
   out->memory = p.totalGlobalMem, out->l2 = (size_t)p.l2CacheSize,
   out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
+  if (cudaGetDeviceCount(&out->devices) != cudaSuccess) out->devices = 1;
   return 1;
 }
 

@@ -64,12 +64,14 @@ void rb_helmholtz_destroy(rb_helmholtz_plan *p) {
 }
 
 double rb_helmholtz_omega(const rb_helmholtz_desc *d, rb_omega kind) {
-  double rho = 0, diagonal = 0;
+  double sum = 0, diagonal = 0;
   for (int a = 0; a < 3; a++) {
-    const double n = (double)d->grid.n[a];
-    rho += n > 2 ? cos(RB_TWO_PI / 2 / (n - 1)) / 3 : 0;
-    diagonal += 2 * d->alpha / (d->spacing[a] * d->spacing[a]);
+    const double inside = (double)(d->grid.n[a] - 2 * d->border), w = 1 / (d->spacing[a] * d->spacing[a]);
+    sum += inside >= 1 ? w * cos(RB_TWO_PI / 2 / (inside + 1)) : 0;
+    diagonal += w;
   }
+  double rho = sum / diagonal;
+  diagonal *= 2 * d->alpha;
   if (kind == RB_OMEGA_SHIFTED) rho *= diagonal / (diagonal + d->gamma);
   return 2 / (1 + sqrt(1 - rho * rho));
 }

@@ -66,8 +66,9 @@ void rb_helmholtz_destroy(rb_helmholtz_plan *p); /* takes NULL */
 int rb_helmholtz_is_direct(const rb_variant *variant);
 
 /* The relaxation that is best for sweeps of this operator, 2 / (1 + sqrt(1 - rho^2)):
- * rho = mean_a cos(pi / (n_a - 1)) for the Laplacian alone, which the paper prints (its radicand is negative, and its
- * n is n - 1's); with the shift, rho times 2 alpha sum 1/s^2 / (2 alpha sum 1/s^2 + gamma). */
+ * rho = sum_a cos(pi / (m_a + 1)) / s_a^2 / sum_a 1 / s_a^2 for the Laplacian alone, m_a nodes inside the border,
+ * which the paper prints for unit spacing (its radicand is negative, and its n is n - 1's); with the shift, rho times
+ * 2 alpha sum 1/s^2 / (2 alpha sum 1/s^2 + gamma). */
 typedef enum { RB_OMEGA_LAPLACE, RB_OMEGA_SHIFTED } rb_omega;
 double rb_helmholtz_omega(const rb_helmholtz_desc *desc, rb_omega kind);
 

@@ -13,6 +13,7 @@
 /* Below this, max |v| is nothing but rounding: the mean of equal images in [0, 1] is off by half its resolution, a
  * central difference of them is 1/2 at most, and L^-1 no larger than 1 / gamma. */
 static double noise_floor(const rb_atlas *a) {
+  if (a->reference) return 0; /* no mean is made; the force of equal images is exactly 0 */
   const double epsilon = a->config->dtype == RB_F64 ? DBL_EPSILON : (double)FLT_EPSILON,
                resolution = a->options.sum == RB_SUM_FIXED ? 1 / RB_AVERAGE_UNIT + epsilon : (a->count + 2) * epsilon;
   return 0.5 * resolution / a->options.gamma;
@@ -41,6 +42,9 @@ done:
   return st;
 }
 void rb_atlas_set_profile(rb_atlas *a, int on) { a->profile = on; }
+void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest) {
+  a->options.coarse_iterations = coarse, a->options.iterations = finest;
+}
 
 /* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. */
 static rb_status velocity_of(rb_atlas *a, rb_atlas_member *m, int first, void **out) {
@@ -190,17 +194,13 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   for (int level = 1; level <= o->levels; level++) {
     const double begun = rb_now();
-    const int last = level == o->levels || out->end == RB_END_INTERRUPTED;
+    const int asked = level == o->levels ? o->iterations : o->coarse_iterations;
     RB_TRY(rb_team_agree(a->team, rb_atlas_level_begin(a, 1 << (o->levels - level))));
     if (level == o->levels) RB_TRY(unmoved_variance(a, &out->variance_before));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     const double started = rb_now();
     out->setup_seconds += started - begun;
-    RB_TRY(iterate(a, level,
-                   out->end == RB_END_INTERRUPTED ? 0
-                   : last                         ? o->iterations
-                                                  : o->coarse_iterations,
-                   hook, context));
+    RB_TRY(iterate(a, level, out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     out->seconds += rb_now() - started;
     if (level < o->levels) RB_TRY(rb_team_agree(a->team, rb_atlas_level_end(a, 1)));
@@ -248,15 +248,12 @@ done:
   return st;
 }
 
-static rb_status check(const rb_atlas_options *o, rb_grid grid, int count, const float *reference,
-                       const rb_team *team) {
+rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count) {
+  const rb_atlas_config *c = variant->ops;
+  const rb_variant *solver;
   rb_status st = RB_OK;
   RB_CHECK(count >= 1, RB_EINVAL, "an atlas needs images");
-  RB_CHECK(count >= team->size, RB_EINVAL, "%d processes for %d images: a process needs one at least", team->size,
-           count);
   RB_CHECK(count < 2048 || o->sum == RB_SUM_FLOAT, RB_EINVAL, "%d images: sums in fixed point end at 2047", count);
-  RB_CHECK(team->size == 1 || reference || o->sum == RB_SUM_FIXED, RB_EINVAL,
-           "several processes add the mean in fixed point only");
   RB_CHECK(o->levels >= 1 && o->levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", o->levels);
   for (int a = 0; a < 3 && o->levels > 1; a++)
     RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,
@@ -264,6 +261,24 @@ static rb_status check(const rb_atlas_options *o, rb_grid grid, int count, const
   RB_CHECK(o->gamma > 0 && o->alpha >= 0 && o->beta >= 0, RB_EINVAL,
            "alpha %g, beta %g, gamma %g: gamma must be positive, the others not negative", o->alpha, o->beta,
            o->gamma);
+  RB_TRY(rb_variant_find(&rb_helmholtz_family, c->helmholtz, &solver));
+  if (((const rb_helmholtz_ops *)solver->ops)->boundary == RB_HELMHOLTZ_PERIODIC) return RB_OK;
+  RB_CHECK(o->beta == 0, RB_EUNSUPPORTED, "beta is %g; %s, with a border of zeros, neglects it and takes 0 only",
+           o->beta, variant->name);
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(grid.n[a] >> (o->levels - 1) > 2, RB_EUNSUPPORTED,
+             "axis %d has %lld voxels: nothing lies within the border of zeros of %s", a + 1, (long long)grid.n[a],
+             variant->name);
+done:
+  return st;
+}
+
+static rb_status check_team(const rb_atlas_options *o, int count, const float *reference, const rb_team *team) {
+  rb_status st = RB_OK;
+  RB_CHECK(count >= team->size, RB_EINVAL, "%d processes for %d images: a process needs one at least", team->size,
+           count);
+  RB_CHECK(team->size == 1 || reference || o->sum == RB_SUM_FIXED, RB_EINVAL,
+           "several processes add the mean in fixed point only");
 done:
   return st;
 }
@@ -294,7 +309,8 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   rb_atlas *a = NULL;
   *out = NULL;
   RB_TRY(rb_variant_available(variant));
-  RB_TRY(check(options, grid, count, reference, team));
+  RB_TRY(rb_atlas_check(variant, options, grid, count));
+  RB_TRY(check_team(options, count, reference, team));
   a = calloc(1, sizeof *a);
   RB_CHECK(a, RB_ENOMEM, "host memory");
   a->variant = variant, a->config = variant->ops, a->options = *options;

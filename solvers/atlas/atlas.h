@@ -75,10 +75,13 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
                           const float *const *images, const float *reference, const rb_team *team, rb_atlas **out);
 /* Time the parts of iterations by stamps from the next solve on, or no more. */
 void rb_atlas_set_profile(rb_atlas *a, int on);
+/* Other numbers of iterations, of each coarse level and of the finest, from the next solve on. */
+void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest);
 /* From u = 0. */
 rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atlas_result *out);
 /* After a solve, on the host, float32. The mean [n]; of an image of this member's share: warped [n], displacement
- * [3][n] in voxels, det of I + du/dx [n], inverse displacement [3][n] by fixed-point iteration. */
+ * [3][n] in voxels, det of I + du/dx [n], inverse displacement [3][n]: w + u(x + w) = 0 to 1e-5 voxels where u can be
+ * inverted. */
 rb_status rb_atlas_mean(rb_atlas *a, float *out);
 rb_status rb_atlas_warped(rb_atlas *a, int image, float *out);
 rb_status rb_atlas_displacement(rb_atlas *a, int image, float *out);
@@ -88,13 +91,14 @@ rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out);
 int rb_atlas_holds(const rb_atlas *a, int image);
 void rb_atlas_destroy(rb_atlas *a); /* takes NULL */
 
-/* Bytes on the backend of a member with `count` images. */
+/* Bytes on the backend of a member with `count` images, and on the host beside the images. RB_EINVAL,
+ * RB_EUNSUPPORTED: options or a grid that cannot work. */
 rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
-                           size_t *backend);
+                           size_t *backend, size_t *host);
 
 /* Between levels (host, float32): a coarse image of a fine one, and a fine displacement of a coarse one. */
 rb_grid rb_atlas_coarse_grid(rb_grid fine, int factor);
 rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, float *out);
-void rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out);
+rb_status rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out);
 
 #endif

@@ -44,17 +44,25 @@ rb_atlas_options rb_atlas_defaults(void) {
                             .sum = RB_SUM_FIXED};
 }
 
-/* Values on the backend: 5 n an image (image, warped, u), 3 more with sweeps; mean, sums, force, velocity, next; and
- * what a solve keeps: three spectra and, on a GPU, cuFFT's work area of the same size; one field of a block solver.
- */
+/* Backend: 5 n values an image (image, warped, u), 3 more with sweeps; mean, sums, force, velocity, next; and what a
+ * solve keeps: three spectra, on a GPU cuFFT's work areas beside them, measured as one and a half of these; of sweeps
+ * a second array; partial sums. Host: three fields in which images are prepared; a coarser level's copies of one
+ * image, and u of every image of the level before; float64 versions of what goes over. */
 rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count,
-                           size_t *backend) {
-  enum { OF_IMAGE = 5, OF_SWEEPS = 3, SHARED = 2 + 3 * 3 };
+                           size_t *backend, size_t *host) {
+  enum { OF_IMAGE = 5, OF_SWEEPS = 3, SHARED = 2 + 3 * 3, PARTIAL_SUMS = 1 << 16 };
+  rb_status st = RB_OK;
   const rb_atlas_config *c = variant->ops;
-  (void)o;
+  *backend = *host = 0;
+  if (!c) return rb_variant_available(variant);
+  RB_TRY(rb_atlas_check(variant, o, grid, count));
   const double n = (double)rb_grid_points(grid), size = (double)rb_dtype_size(c->dtype),
                spectra = 3.0 * (double)(grid.n[0] * grid.n[1] * (grid.n[2] + 2)),
-               of_solve = !c->sweeps ? (variant->backend == RB_CUDA ? 2.5 : 1) * spectra : n;
-  *backend = (size_t)(size * (((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n * count + SHARED * n + of_solve));
-  return RB_OK;
+               of_solve = c->sweeps ? 3 * n : (variant->backend == RB_CUDA ? 2.5 : 1) * spectra,
+               values = ((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n * count + SHARED * n + of_solve,
+               levels = o->levels > 1 ? 2 * n + 3 * n / 8 * count : 0, wide = c->dtype == RB_F64 ? 6 * n : 0;
+  *backend = (size_t)(size * values) + PARTIAL_SUMS;
+  *host = (size_t)(sizeof(float) * (3 * n + levels + wide));
+done:
+  return st;
 }

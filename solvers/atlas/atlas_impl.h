@@ -52,6 +52,8 @@ struct rb_atlas {
   rb_atlas_result *result;
 };
 
+/* What is wrong with options and grid, whatever the images and the team. */
+rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count);
 size_t rb_atlas_value_size(const rb_atlas *a);
 /* `count` floats of the host to the backend's array in the solver's precision, and back. */
 rb_status rb_atlas_upload(const rb_atlas *a, const float *host, int64_t count, void *to);

@@ -107,7 +107,7 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   const int64_t n = rb_grid_points(a->grid);
   RB_TRY(put_image(a, m->source, m->low, m->scale, m->image));
   if (m->kept) {
-    rb_atlas_prolong(before, m->kept, a->grid, a->room);
+    RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
     RB_TRY(rb_atlas_upload(a, a->room, 3 * n, m->u));
     RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
   } else {

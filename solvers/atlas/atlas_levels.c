@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Between the levels of an atlas: images down, displacements up; on the host. */
+#include "datasets/resample.h"
 #include "solvers/atlas/atlas.h"
 
 #include <math.h>
@@ -13,51 +14,29 @@ rb_grid rb_atlas_coarse_grid(rb_grid fine, int factor) {
 }
 
 /* out = Gaussian of sigma voxels along axis a, cut at 2 ceil(sigma) voxels and renormalised where it leaves the grid.
- */
-static void blur(rb_grid g, int a, double sigma, const float *f, float *out) {
-  const int64_t n = g.n[a], stride = a == 0 ? g.n[1] * g.n[2] : a == 1 ? g.n[2] : 1;
+ * A row along axis 3 is blurred at once, so that neighbours in memory are read together. */
+static rb_status blur(rb_grid g, int a, double sigma, const float *f, float *out) {
+  rb_status st = RB_OK;
+  const int64_t n = g.n[a], n3 = g.n[2], stride = a == 0 ? g.n[1] * n3 : a == 1 ? n3 : 1;
   const int64_t reach = 2 * (int64_t)ceil(sigma);
+  double *w = malloc((size_t)(reach + 1) * sizeof *w);
+  RB_CHECK(w, RB_ENOMEM, "host memory");
+  for (int64_t k = 0; k <= reach; k++) w[k] = exp(-0.5 * (double)(k * k) / (sigma * sigma));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < rb_grid_points(g); i++) {
-    const int64_t at = i / stride % n;
-    double sum = 0, weights = 0;
-    for (int64_t k = at > reach ? -reach : -at; k <= reach && at + k < n; k++) {
-      const double w = exp(-0.5 * (double)(k * k) / (sigma * sigma));
-      sum += w * (double)f[i + k * stride], weights += w;
+  for (int64_t row = 0; row < g.n[0] * g.n[1]; row++)
+    for (int64_t j = 0; j < n3; j++) {
+      const int64_t i = row * n3 + j, at = a == 0 ? row / g.n[1] : a == 1 ? row % g.n[1] : j;
+      const int64_t low = at > reach ? -reach : -at, high = at + reach < n ? reach : n - 1 - at;
+      double sum = 0, weights = 0;
+      for (int64_t k = low; k <= high; k++) {
+        const double one = w[k < 0 ? -k : k];
+        sum += one * (double)f[i + k * stride], weights += one;
+      }
+      out[i] = (float)(sum / weights);
     }
-    out[i] = (float)(sum / weights);
-  }
-}
-
-/* f at x (in its voxels), linear; beyond the grid 0, or the nearest node where `clamp`. */
-static double linear_at(rb_grid g, const float *f, const double x[3], int clamp) {
-  double sum = 0;
-  int64_t base[3];
-  double t[3];
-  for (int a = 0; a < 3; a++) {
-    const double at = clamp ? fmin(fmax(x[a], 0), (double)(g.n[a] - 1)) : x[a];
-    base[a] = (int64_t)floor(at);
-    t[a] = at - (double)base[a];
-  }
-  for (int corner = 0; corner < 8; corner++) {
-    int64_t i[3];
-    double w = 1;
-    int there = 1;
-    for (int a = 0; a < 3; a++) {
-      const int high = corner >> a & 1;
-      i[a] = base[a] + high;
-      w *= high ? t[a] : 1 - t[a];
-      there = there && i[a] >= 0 && i[a] < g.n[a];
-    }
-    if (there && w != 0) sum += w * (double)f[(i[0] * g.n[1] + i[1]) * g.n[2] + i[2]];
-  }
-  return sum;
-}
-
-/* Node i of `to` in voxels of `from`: centres of equal boxes. */
-static void place(rb_grid to, int64_t i, rb_grid from, double x[3]) {
-  const int64_t at[3] = {i / to.n[2] / to.n[1], i / to.n[2] % to.n[1], i % to.n[2]};
-  for (int a = 0; a < 3; a++) x[a] = ((double)at[a] + 0.5) * (double)from.n[a] / (double)to.n[a] - 0.5;
+done:
+  free(w);
+  return st;
 }
 
 rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, float *out) {
@@ -68,28 +47,25 @@ rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, fl
   memcpy(a, image, bytes);
   for (int axis = 0; axis < 3; axis++) {
     if (fine.n[axis] == coarse.n[axis]) continue;
-    blur(fine, axis, sqrt((double)fine.n[axis] / (double)coarse.n[axis] / 2), a, b);
+    RB_TRY(blur(fine, axis, sqrt((double)fine.n[axis] / (double)coarse.n[axis] / 2), a, b));
     float *swap = a;
     a = b, b = swap;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < rb_grid_points(coarse); i++) {
-    double x[3];
-    place(coarse, i, fine, x);
-    out[i] = (float)linear_at(fine, a, x, 0);
-  }
+  RB_TRY(rb_resample(RB_POINT, fine, a, coarse, out));
 done:
   free(b), free(a);
   return st;
 }
 
-void rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out) {
+rb_status rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out) {
+  rb_status st = RB_OK;
   const int64_t n = rb_grid_points(fine), m = rb_grid_points(coarse);
+  for (int c = 0; c < 3; c++) {
+    const float longer = (float)((double)fine.n[c] / (double)coarse.n[c]);
+    RB_TRY(rb_resample(RB_POINT, coarse, u + c * m, fine, out + c * n));
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < n; i++) {
-    double x[3];
-    place(fine, i, coarse, x);
-    for (int c = 0; c < 3; c++)
-      out[c * n + i] = (float)((double)fine.n[c] / (double)coarse.n[c] * linear_at(coarse, u + c * m, x, 1));
+    for (int64_t i = 0; i < n; i++) out[c * n + i] *= longer;
   }
+done:
+  return st;
 }

@@ -47,20 +47,3 @@ rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
 done:
   return st;
 }
-
-/* w <- -u(x + w) from w = 0; contracts where u stretches by less than 1. compose gives w + u(x + w). */
-rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
-  enum { STEPS = 30 };
-  rb_status st = RB_OK;
-  const int64_t n = 3 * rb_grid_points(a->grid);
-  rb_atlas_member *m = NULL;
-  RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(a->backend->fill(a->v, 0, (size_t)n * rb_atlas_value_size(a)));
-  for (int k = 0; k < STEPS; k++) {
-    RB_TRY(rb_compose(a->compose, 1, m->u, a->v, a->f));
-    RB_TRY(rb_field_combine(a->field, n, 1, a->v, -1, a->f, 0, a->v));
-  }
-  RB_TRY(rb_atlas_download(a, a->v, n, out));
-done:
-  return st;
-}

@@ -43,8 +43,7 @@ static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }
 
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
-  *host = 4 * (size_t)rb_grid_points(shape->grid) * sizeof(float);
-  return rb_atlas_predict(v, o, shape->grid, shape->templates, backend);
+  return rb_atlas_predict(v, o, shape->grid, shape->templates, backend, host);
 }
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
@@ -84,6 +83,10 @@ static rb_status solve(void *p, rb_solution *out) {
   RB_TRY(rb_atlas_solve(p, add_row, out, &r));
   out->end = r.end, out->as_asked = r.end == RB_END_ITERATIONS; /* the paper knows no other end */
   out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
+  if (r.end == RB_END_ITERATIONS && r.variance_after > r.variance_before) {
+    out->end = RB_END_DIVERGED, out->as_asked = 0;
+    out->advice = "take a smaller --step, or leave out --no-halving";
+  }
   if (r.end == RB_END_NO_FORCE)
     out->advice = "the images are equal, or gamma is so small that the rounding of the mean exceeds every velocity";
   rb_solution_scalar(out, "variance_before", r.variance_before, "1", "mean over images and voxels of (mean - D)^2");
@@ -109,8 +112,8 @@ static const rb_output outputs[] = {
     {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
     {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"inverse", RB_OUTPUT_VECTOR, "of the displacement, by fixed-point iteration, mm", inverse, NULL, 0},
-    {"detF", RB_OUTPUT_SCALAR, "determinant of I + du/dx", determinant, NULL, 0},
+    {"inverse", RB_OUTPUT_INVERSE, "of the displacement, mm", inverse, NULL, 0},
+    {"detF", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx", determinant, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 

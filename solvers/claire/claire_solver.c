@@ -162,7 +162,7 @@ static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
     {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"detF", RB_OUTPUT_SCALAR, "determinant of the deformation gradient, by transport", determinant, NULL, 0},
+    {"detF", RB_OUTPUT_DETERMINANT, "determinant of the deformation gradient, by transport", determinant, NULL, 0},
     {"labels", RB_OUTPUT_LABELS, "the template's labels, carried by their indicators", labels, NULL, 0},
     {".labels-smoothed", RB_OUTPUT_LABELS, "by smoothed indicators, brunn2020's protocol: Dice only", labels_smoothed,
      NULL, 0},

@@ -188,7 +188,7 @@ static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
     {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"detF", RB_OUTPUT_SCALAR, "determinant of I + du/dx", determinant, NULL, 0},
+    {"detF", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx", determinant, NULL, 0},
     {"labels", RB_OUTPUT_LABELS, "the template's labels, each voxel's the nearest", labels, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };

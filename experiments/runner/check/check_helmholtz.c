@@ -13,7 +13,7 @@
 static rb_status solve(const rb_variant *v, const rb_helmholtz_desc *d, int sweeps, double omega, const void *f,
                        void *out) {
   rb_status st = RB_OK;
-  const rb_backend *b;
+  const rb_backend *b = NULL;
   rb_helmholtz_plan *p = NULL;
   const size_t bytes = 3 * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
   void *in = NULL, *to = NULL;
@@ -62,7 +62,8 @@ static void one_direct(rb_checker *c, const rb_helmholtz_desc *d) {
                    (long long)g.n[2], d->beta, d->spacing[0], d->spacing[1], d->spacing[2]);
     const double there = rb_check_dot(d->dtype, kf, h, count), back = rb_check_dot(d->dtype, f, kh, count);
     rb_check_value(c, fabs(there - back), 2 * tolerance * sqrt((double)count), "<Kf, g> = <f, Kg>");
-    rb_check_value(c, -rb_check_dot(d->dtype, kf, f, count), periodic || n > 1 ? tolerance : 1, "K is positive");
+    const int inside = periodic || (g.n[0] > 2 * d->border && g.n[1] > 2 * d->border && g.n[2] > 2 * d->border);
+    rb_check_value(c, inside && !(rb_check_dot(d->dtype, kf, f, count) > 0), 0, "K is positive");
   }
   for (int64_t i = 0; i < count; i++) rb_check_set(d->dtype, f, i, 0.5);
   if (periodic && rb_check_status(c, solve(c->variant, d, 0, 0, f, kf), "a constant")) {

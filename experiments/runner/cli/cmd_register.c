@@ -7,6 +7,7 @@
 #include "experiments/runner/cli/register_grid.h"
 #include "experiments/runner/machine/nvml.h"
 #include "kernels/base/clock.h"
+#include "kernels/base/device_info.h"
 #include "kernels/registry/registry.h"
 
 #include <math.h>
@@ -85,24 +86,46 @@ done:
   return rb_team_agree(r->team, st);
 }
 
-/* RB_ENOMEM when the prediction for this process's share exceeds what the variant's backend has free; heard by all.
- */
+/* RB_ENOMEM where `need` bytes for each of `sharing` processes exceed what the backend has free. */
+static rb_status has_room(rb_backend_kind kind, size_t need, int sharing, const char *what, int images) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  size_t total, available;
+  const double gb = 1e-9 * (double)need * sharing;
+  RB_TRY(rb_backend_get(kind, &b));
+  RB_TRY(b->memory(&total, &available));
+  RB_CHECK(gb <= 1e-9 * (double)available, RB_ENOMEM,
+           "%s needs about %.1f GB of %s memory for %s%s and %.1f GB are free; take %s", what, gb, b->name,
+           images ? "this grid" : "these points", sharing > 1 ? " in all processes" : "", 1e-9 * (double)available,
+           images ? "a smaller --size" : "fewer --steps or points");
+done:
+  return st;
+}
+
+/* How many of the launcher's processes on this machine use this one's device: each takes the next. */
+static int sharing_device(void) {
+  rb_device_info d;
+  const int devices = rb_device_info_read(&d) && d.devices > 0 ? d.devices : 1, here = rb_team_local_size();
+  return getenv("REGBENCH_DEVICE") ? here : (here + devices - 1) / devices;
+}
+
+/* RB_ENOMEM when the prediction for the processes on this machine exceeds what is free; heard by all. */
 static rb_status fits(const rb_register_request *r, const rb_variant *v, const rb_problem_shape *shape,
                       size_t *need) {
   rb_status st = RB_OK;
-  const rb_backend *b;
   rb_problem_shape own = *shape;
-  size_t total, available, host;
+  size_t host;
   int64_t first, end;
-  const int images = shape->points == 0;
+  const int images = shape->points == 0, here = rb_team_local_size();
   rb_team_share(r->team, shape->templates, &first, &end);
   own.templates = (int)(end - first);
   RB_TRY(r->solver->predict(v, r->options, &own, need, &host));
-  RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(b->memory(&total, &available));
-  RB_CHECK(*need <= available, RB_ENOMEM, "%s needs about %.1f GB of %s memory for %s and %.1f GB are free; take %s",
-           v->name, 1e-9 * (double)*need, b->name, images ? "this grid" : "these points", 1e-9 * (double)available,
-           images ? "a smaller --size" : "fewer --steps or points");
+  if (v->backend == RB_CPU) {
+    RB_TRY(has_room(RB_CPU, *need + host, here, v->name, images));
+  } else {
+    RB_TRY(has_room(v->backend, *need, sharing_device(), v->name, images));
+    RB_TRY(has_room(RB_CPU, host, here, v->name, images));
+  }
 done:
   return rb_team_agree(r->team, st);
 }

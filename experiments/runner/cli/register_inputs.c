@@ -109,7 +109,8 @@ static rb_status select_usable(const rb_register_request *r, rb_cohort_request *
   if (count < files->count && r->team->rank == 0)
     fprintf(stderr, "regbench register: %d of %d images are left out\n", files->count - count, files->count);
   files->files = kept, files->count = count;
-  RB_CHECK(count >= 2 || r->files[RB_REFERENCE], RB_EINVAL, "%d images are left: too few for an atlas", count);
+  RB_CHECK(count >= (r->files[RB_REFERENCE] ? 1 : 2), RB_EINVAL, "%d images are left: too few for %s", count,
+           r->files[RB_REFERENCE] ? "a registration" : "an atlas");
 done:
   free(complaints), free(bad);
   return st;
@@ -128,6 +129,7 @@ static rb_status read_reference(const rb_register_request *r, const char *first,
            (long long)b.n[1], (long long)b.n[0]);
   in->subject[RB_REFERENCE].image = in->reference.image[0];
   in->problem.reference = &in->subject[RB_REFERENCE];
+  in->like = &in->reference.like; /* results lie on its grid */
 done:
   return st;
 }

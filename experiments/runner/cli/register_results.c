@@ -3,9 +3,9 @@
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
+#include "experiments/runner/cli/register_quality.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/machine/environment.h"
-#include "experiments/runner/workloads/registration.h"
 #include "kernels/base/clock.h"
 #include "kernels/registry/registry.h"
 
@@ -14,15 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What is worked out from the outputs, whichever solver made them. */
-typedef struct {
-  int has_determinant;
-  double *det; /* [templates][3]: least, mean, greatest of each one's determinant; 0 for those of other processes */
-  double least, mean, greatest; /* over all templates */
-  json_t *dice;                 /* overlaps before and after, or NULL */
-  double dice_before, dice_after;
-} quality;
 
 /* ---- files ------------------------------------------------------------------------------------------------ */
 
@@ -78,53 +69,10 @@ static rb_status write_field(const rb_register_request *r, const rb_register_inp
   if (r->solver->cohort && !o->common)
     snprintf(of_template, sizeof of_template, "_%03d_%s", t + 1, in->cohort.name[t]);
   RB_TRY(rb_path(path, sizeof path, "%s/%s%s.nii.gz", r->out, o->name, of_template));
-  RB_TRY(o->kind == RB_OUTPUT_VECTOR ? rb_volume_write_vector(path, in->like, grid, f)
-                                     : rb_volume_write(path, in->like, grid, f));
+  RB_TRY(o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE ? rb_volume_write_vector(path, in->like, grid, f)
+                                                                     : rb_volume_write(path, in->like, grid, f));
 done:
   return st;
-}
-
-/* ---- quality ---------------------------------------------------------------------------------------------- */
-
-/* A determinant that is no number leaves its mark on all three values. */
-static void measure_determinant(const float *det, int64_t n, double out[3]) {
-  double sum = 0, least = INFINITY, greatest = -INFINITY;
-  for (int64_t i = 0; i < n; i++)
-    sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
-  if (!isfinite(sum)) least = greatest = NAN;
-  out[0] = least, out[1] = sum / (double)n, out[2] = greatest;
-}
-
-/* Over the team, then over the templates. A value has one owner. */
-static rb_status join_determinants(const rb_team *team, int templates, quality *q) {
-  rb_status st = RB_OK;
-  RB_TRY(rb_team_sum(team, q->det, 3 * (int64_t)templates));
-  q->least = INFINITY, q->greatest = -INFINITY;
-  for (int t = 0; t < templates; t++) {
-    const double *d = q->det + 3 * t;
-    q->least = d[0] >= q->least ? q->least : d[0]; /* a NaN stays */
-    q->greatest = d[2] <= q->greatest ? q->greatest : d[2];
-    q->mean += d[1] / templates;
-  }
-done:
-  return st;
-}
-
-/* "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */
-static void measure_labels(const char *name, const rb_pair *pair, const float *labels, quality *q) {
-  const int64_t n = rb_grid_points(pair->grid);
-  const rb_overlap o = rb_overlap_of(n, labels, pair->labels[RB_REFERENCE]);
-  char key[64];
-  if (!q->dice) {
-    const rb_overlap before = rb_overlap_of(n, pair->labels[RB_TEMPLATE], pair->labels[RB_REFERENCE]);
-    q->dice = json_pack("{s:o}", "before", rb_overlap_json(&before));
-    q->dice_before = before.all;
-  }
-  if (strcmp(name, "labels") == 0) q->dice_after = o.all;
-  snprintf(key, sizeof key, "after%s", strstr(name, "labels") + strlen("labels"));
-  for (char *c = key; *c; c++)
-    if (*c == '-') *c = '_';
-  json_object_set_new(q->dice, key, rb_overlap_json(&o));
 }
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
@@ -133,9 +81,11 @@ static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, vo
   const size_t n = (size_t)rb_grid_points(shape->grid), x = (size_t)shape->points * (size_t)shape->dim;
   switch (o->kind) {
     case RB_OUTPUT_SCALAR:
+    case RB_OUTPUT_DETERMINANT:
     case RB_OUTPUT_LABELS:
       return n * sizeof(float);
     case RB_OUTPUT_VECTOR:
+    case RB_OUTPUT_INVERSE:
       return 3 * n * sizeof(float);
     case RB_OUTPUT_PATHS:
       return (size_t)o->length(state) * x * sizeof(double);
@@ -146,8 +96,22 @@ static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, vo
   return x * sizeof(double);
 }
 
+/* By the displacement of the same template. */
+static rb_status measure_inverse(const rb_register_request *r, const rb_problem_shape *shape, void *state, int t,
+                                 const float *inverse, rb_quality *q) {
+  rb_status st = RB_OK;
+  const size_t bytes = 3 * (size_t)rb_grid_points(shape->grid) * sizeof(float);
+  float *u = malloc(bytes);
+  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for results", bytes);
+  RB_TRY(rb_solver_output(r->solver, "displacement")->get(state, t, u));
+  rb_quality_inverse(q, t, shape->grid, u, inverse);
+done:
+  free(u);
+  return st;
+}
+
 static rb_status write_output(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
-                              void *state, int t, quality *q) {
+                              void *state, int t, rb_quality *q) {
   rb_status st = RB_OK;
   const size_t bytes = output_bytes(o, &in->problem.shape, state);
   void *room = malloc(bytes);
@@ -164,11 +128,9 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
       break;
     default:
-      if (strcmp(o->name, "detF") == 0) {
-        measure_determinant(room, rb_grid_points(in->problem.shape.grid), q->det + 3 * t);
-        q->has_determinant = 1;
-      }
-      if (o->kind == RB_OUTPUT_LABELS) measure_labels(o->name, &in->pair, room, q);
+      if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, t, in->problem.shape.grid, room);
+      if (o->kind == RB_OUTPUT_INVERSE) RB_TRY(measure_inverse(r, &in->problem.shape, state, t, room, q));
+      if (o->kind == RB_OUTPUT_LABELS) rb_quality_labels(q, o->name, &in->pair, room);
       if (*o->name != '.') RB_TRY(write_field(r, in, o, t, room));
   }
 done:
@@ -198,7 +160,8 @@ done:
 }
 
 /* Of this member's templates; what is common to all, by rank 0. */
-static rb_status write_outputs(const rb_register_request *r, const rb_register_inputs *in, void *state, quality *q) {
+static rb_status write_outputs(const rb_register_request *r, const rb_register_inputs *in, void *state,
+                               rb_quality *q) {
   rb_status st = RB_OK;
   int64_t first, end;
   rb_team_share(r->team, in->problem.shape.templates, &first, &end);
@@ -287,9 +250,6 @@ static void add_inputs(json_t *j, const rb_register_request *r, const rb_registe
   json_object_set_new(j, "images",
                       json_pack("{s:s,s:s,s:s,s:s}", "template", pair->file[0], "template_sha256", pair->sha256[0],
                                 "reference", pair->file[1], "reference_sha256", pair->sha256[1]));
-  json_object_set_new(
-      j, "grid_xyz",
-      json_pack("[I,I,I]", (json_int_t)pair->grid.n[2], (json_int_t)pair->grid.n[1], (json_int_t)pair->grid.n[0]));
 }
 
 static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *k) {
@@ -307,7 +267,7 @@ static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *
 }
 
 static rb_status write_metrics(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
-                               const rb_solution *s, const rb_register_costs *costs, const quality *q) {
+                               const rb_solution *s, const rb_register_costs *costs, const rb_quality *q) {
   rb_status st = RB_OK;
   char path[4096], program[64], *text = NULL;
   snprintf(program, sizeof program, "regbench register %s", r->solver->family->name);
@@ -316,11 +276,7 @@ static rb_status write_metrics(const rb_register_request *r, const rb_register_i
   add_inputs(j, r, in);
   json_object_set_new(j, "parameters", parameters(r));
   add_numbers(j, s);
-  if (q->has_determinant)
-    json_object_set_new(j, "det_F",
-                        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->least), "mean", rb_json_number(q->mean),
-                                  "max", rb_json_number(q->greatest)));
-  if (q->dice) json_object_set(j, "dice", q->dice);
+  rb_quality_add(q, j);
   add_costs(j, s, costs);
   json_object_set_new(j, "history", history(r->solver, s));
   text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
@@ -335,12 +291,11 @@ done:
 
 /* ---- all of it -------------------------------------------------------------------------------------------- */
 
-static void print_summary(const rb_register_request *r, const rb_variant *v, const rb_solution *s, const quality *q,
-                          double total) {
+static void print_summary(const rb_register_request *r, const rb_variant *v, const rb_solution *s,
+                          const rb_quality *q, double total) {
   printf("%s: %s", v->name, rb_solver_end_name(s->end));
   for (int k = 0; k < s->scalar_count; k++) printf(", %s %.4g", s->scalars[k].name, s->scalars[k].value);
-  if (q->has_determinant) printf(", det F %.3g to %.3g", q->least, q->greatest);
-  if (q->dice) printf(", Dice %.4f -> %.4f", q->dice_before, q->dice_after);
+  rb_quality_print(q);
   printf(", %.3g s (%.3g s with files): %s\n", s->seconds, total, r->out);
 }
 
@@ -348,23 +303,21 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
                             void *state, const rb_solution *s, rb_register_costs *costs, double started) {
   rb_status st = RB_OK;
   const rb_backend *b;
-  const int templates = in->problem.shape.templates;
   char metrics[4096];
-  quality q = {.det = calloc(3 * (size_t)templates, sizeof *q.det)};
-  RB_CHECK(q.det, RB_ENOMEM, "host memory");
+  rb_quality q;
+  RB_TRY(rb_quality_create(in->problem.shape.templates, &q));
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_path(metrics, sizeof metrics, "%s/metrics.json", r->out));
   if (r->team->rank == 0)
     unlink(metrics); /* of a registration before: it would vouch for what may stay half-written */
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
-  if (q.has_determinant) RB_TRY(join_determinants(r->team, templates, &q));
+  RB_TRY(rb_quality_join(r->team, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;
   if (r->team->rank > 0) goto done; /* one writer */
   RB_TRY(write_metrics(r, in, v, s, costs, &q));
   print_summary(r, v, s, &q, costs->total);
 done:
-  json_decref(q.dice);
-  free(q.det);
+  rb_quality_free(&q);
   return st;
 }

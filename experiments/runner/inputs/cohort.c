@@ -81,9 +81,14 @@ done:
 
 enum { COMPLAINTS = 1 << 16 };
 
+/* A line of its own; where there is no room left, that there are more. */
 static void complain(char *text, const char *message) {
+  static const char more[] = "... and more files that cannot be used\n";
   const size_t length = strlen(text);
-  if (length + strlen(message) + 2 < COMPLAINTS) snprintf(text + length, COMPLAINTS - length, "%s\n", message);
+  if (length + strlen(message) + 1 + sizeof more < COMPLAINTS)
+    snprintf(text + length, COMPLAINTS - length, "%s\n", message);
+  else if (length < sizeof more || strcmp(text + length - sizeof more + 1, more) != 0)
+    snprintf(text + length, COMPLAINTS - length, "%s", more);
 }
 
 static rb_status gather_complaints(const rb_team *team, const char *own, char **out) {

@@ -60,6 +60,7 @@ cudaError_t cudaSetDevice(int d) {
   if (!visible()) return last_error = cudaErrorNoDevice;
   return d == 0 ? cudaSuccess : last_error = cudaErrorInvalidDevice;
 }
+cudaError_t cudaDeviceReset(void) { return cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *v) { return *v = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDeviceGetPCIBusId(char *, int, int) { return cudaErrorNotSupported; } /* it sits in no slot */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is worked out from a registration's outputs, whichever solver made them. */
+#include "experiments/runner/cli/register_quality.h"
+
+#include "experiments/runner/inputs/linear_at.h"
+#include "experiments/runner/machine/environment.h"
+#include "experiments/runner/workloads/registration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+rb_status rb_quality_create(int templates, rb_quality *out) {
+  *out = (rb_quality){.templates = templates, .det = calloc(4 * (size_t)templates, sizeof *out->det)};
+  if (!out->det) return RB_FAIL(RB_ENOMEM, "host memory");
+  out->undone = out->det + 3 * (size_t)templates;
+  return RB_OK;
+}
+void rb_quality_free(rb_quality *q) {
+  json_decref(q->dice);
+  free(q->det);
+}
+
+void rb_quality_determinant(rb_quality *q, int t, rb_grid grid, const float *det) {
+  const int64_t n = rb_grid_points(grid);
+  double sum = 0, least = INFINITY, greatest = -INFINITY;
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
+  if (!isfinite(sum)) least = greatest = NAN;
+  q->det[3 * t] = least, q->det[3 * t + 1] = sum / (double)n, q->det[3 * t + 2] = greatest;
+  q->has_determinant = 1;
+}
+
+void rb_quality_inverse(rb_quality *q, int t, rb_grid g, const float *u, const float *w) {
+  const int64_t n = rb_grid_points(g);
+  double most = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
+  for (int64_t i = 0; i < n; i++) {
+    double x[3] = {(double)(i / g.n[2] / g.n[1]), (double)(i / g.n[2] % g.n[1]), (double)(i % g.n[2])}, squared = 0;
+    int inside = 1;
+    for (int a = 0; a < 3; a++)
+      x[a] += (double)w[a * n + i], inside = inside && x[a] >= 0 && x[a] <= (double)(g.n[a] - 1);
+    for (int a = 0; a < 3 && inside; a++) squared += pow((double)w[a * n + i] + rb_linear_at(g, u + a * n, x), 2);
+    if (squared > most) most = squared;
+  }
+  q->undone[t] = sqrt(most), q->has_inverse = 1;
+}
+
+void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, const float *labels) {
+  static const char of_labels[] = "labels";
+  const int64_t n = rb_grid_points(pair->grid);
+  const rb_overlap o = rb_overlap_of(n, labels, pair->labels[RB_REFERENCE]);
+  char key[64];
+  if (!q->dice) {
+    const rb_overlap before = rb_overlap_of(n, pair->labels[RB_TEMPLATE], pair->labels[RB_REFERENCE]);
+    q->dice = json_pack("{s:o}", "before", rb_overlap_json(&before));
+    q->dice_before = before.all;
+  }
+  if (strcmp(name, of_labels) == 0) q->dice_after = o.all;
+  name += *name == '.';
+  snprintf(key, sizeof key, "after%s", name + strlen(of_labels));
+  for (char *c = key; *c; c++)
+    if (*c == '-') *c = '_';
+  json_object_set_new(q->dice, key, rb_overlap_json(&o));
+}
+
+rb_status rb_quality_join(const rb_team *team, rb_quality *q) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_team_sum(team, q->det, 4 * (int64_t)q->templates));
+  q->least = INFINITY, q->greatest = -INFINITY;
+  for (int t = 0; t < q->templates; t++) {
+    const double *d = q->det + 3 * t;
+    q->least = d[0] >= q->least ? q->least : d[0]; /* a NaN stays */
+    q->greatest = d[2] <= q->greatest ? q->greatest : d[2];
+    q->mean += d[1] / q->templates;
+    q->inverse_error = fmax(q->inverse_error, q->undone[t]);
+  }
+done:
+  return st;
+}
+
+void rb_quality_add(const rb_quality *q, json_t *metrics) {
+  if (q->has_determinant)
+    json_object_set_new(metrics, "det_F",
+                        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->least), "mean", rb_json_number(q->mean),
+                                  "max", rb_json_number(q->greatest)));
+  if (q->has_inverse) json_object_set_new(metrics, "inverse_error_voxels", rb_json_number(q->inverse_error));
+  if (q->dice) json_object_set(metrics, "dice", q->dice);
+}
+
+void rb_quality_print(const rb_quality *q) {
+  if (q->has_determinant) printf(", det F %.3g to %.3g", q->least, q->greatest);
+  if (q->has_inverse) printf(", inverse to %.2g voxels", q->inverse_error);
+  if (q->dice) printf(", Dice %.4f -> %.4f", q->dice_before, q->dice_after);
+}

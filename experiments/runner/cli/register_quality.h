@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is worked out from a registration's outputs, whichever solver made them. */
+#ifndef RB_REGISTER_QUALITY_H
+#define RB_REGISTER_QUALITY_H
+
+#include "experiments/runner/inputs/pairs.h"
+#include "kernels/base/team.h"
+
+#include <jansson.h>
+
+typedef struct {
+  int templates, has_determinant, has_inverse;
+  double *det; /* [templates][3]: least, mean, greatest of each one's determinant; 0 for those of other processes */
+  double *undone; /* [templates]: greatest |w + u(x + w)| of each one's inverse, likewise */
+  double least, mean, greatest, inverse_error; /* over all templates */
+  json_t *dice;                                /* overlaps before and after, or NULL */
+  double dice_before, dice_after;
+} rb_quality;
+
+rb_status rb_quality_create(int templates, rb_quality *out);
+void rb_quality_free(rb_quality *q);
+/* Of template t: a determinant that is no number leaves its mark on all three values. */
+void rb_quality_determinant(rb_quality *q, int t, rb_grid grid, const float *det);
+/* Of template t: u, w [3][n] in voxels; nodes whose inverse lies beyond the grid do not count. */
+void rb_quality_inverse(rb_quality *q, int t, rb_grid grid, const float *u, const float *w);
+/* Output "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */
+void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, const float *labels);
+/* Over the team, then over the templates. A value has one owner. */
+rb_status rb_quality_join(const rb_team *team, rb_quality *q);
+/* Into metrics.json, and onto the line on stdout. */
+void rb_quality_add(const rb_quality *q, json_t *metrics);
+void rb_quality_print(const rb_quality *q);
+#endif

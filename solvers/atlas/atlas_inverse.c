@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inverse of an image's deformation, on the host: w with w + u(x + w) = 0 at every node x, u linear between nodes
+ * and fading to 0 over one voxel beyond them, as the solver has it. By Newton's method: a fixed-point iteration
+ * contracts only where u stretches by less than 1, and atlases of brains stretch by more. */
+#include "solvers/atlas/atlas_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* u at y, and its derivative du[a][b] = d u_a / d y_b within the cell of y. */
+static void sample(rb_grid g, const float *u, const double y[3], double value[3], double du[3][3]) {
+  const int64_t n = rb_grid_points(g);
+  double t[3];
+  int64_t base[3];
+  for (int a = 0; a < 3; a++) base[a] = (int64_t)floor(y[a]), t[a] = y[a] - (double)base[a];
+  memset(value, 0, 3 * sizeof *value), memset(du, 0, 3 * sizeof *du);
+  for (int corner = 0; corner < 8; corner++) {
+    double w[3], slope[3];
+    int64_t i[3];
+    int there = 1;
+    for (int a = 0; a < 3; a++) {
+      const int high = corner >> a & 1;
+      w[a] = high ? t[a] : 1 - t[a], slope[a] = high ? 1 : -1, i[a] = base[a] + high;
+      there = there && i[a] >= 0 && i[a] < g.n[a];
+    }
+    if (!there) continue;
+    const float *at = u + (i[0] * g.n[1] + i[1]) * g.n[2] + i[2];
+    for (int a = 0; a < 3; a++) {
+      const double v = (double)at[a * n];
+      value[a] += w[0] * w[1] * w[2] * v;
+      du[a][0] += slope[0] * w[1] * w[2] * v, du[a][1] += w[0] * slope[1] * w[2] * v;
+      du[a][2] += w[0] * w[1] * slope[2] * v;
+    }
+  }
+}
+
+/* s = -(I + du)^-1 f; -f where that matrix is near singular or turns the cell over. */
+static void newton_step(double du[3][3], const double f[3], double s[3]) {
+  const double a = 1 + du[0][0], b = du[0][1], c = du[0][2], d = du[1][0], e = 1 + du[1][1], h = du[1][2],
+               p = du[2][0], q = du[2][1], r = 1 + du[2][2];
+  const double det = a * (e * r - h * q) - b * (d * r - h * p) + c * (d * q - e * p);
+  if (det < 1e-3) {
+    for (int k = 0; k < 3; k++) s[k] = -f[k];
+    return;
+  }
+  s[0] = -((e * r - h * q) * f[0] + (c * q - b * r) * f[1] + (b * h - c * e) * f[2]) / det;
+  s[1] = -((h * p - d * r) * f[0] + (a * r - c * p) * f[1] + (c * d - a * h) * f[2]) / det;
+  s[2] = -((d * q - e * p) * f[0] + (b * p - a * q) * f[1] + (a * e - b * d) * f[2]) / det;
+}
+
+static double residual_at(rb_grid g, const float *u, const double x[3], const double y[3], double f[3],
+                          double du[3][3]) {
+  double value[3], sum = 0;
+  sample(g, u, y, value, du);
+  for (int a = 0; a < 3; a++) f[a] = y[a] - x[a] + value[a], sum += f[a] * f[a];
+  return sqrt(sum);
+}
+
+/* Improves y, the point that the deformation carries to x; returns what is left, in voxels. A step is halved until
+ * the residual falls. */
+static double invert_at(rb_grid g, const float *u, const double x[3], double y[3]) {
+  enum { STEPS = 40, HALVINGS = 8 };
+  const double enough = 1e-5;
+  double f[3], du[3][3], left = residual_at(g, u, x, y, f, du);
+  for (int k = 0; k < STEPS && left > enough; k++) {
+    double s[3], next[3], after = INFINITY, length = 1;
+    newton_step(du, f, s);
+    for (int h = 0; h < HALVINGS && !(after < left); h++, length /= 2) {
+      for (int a = 0; a < 3; a++) next[a] = y[a] + length * s[a];
+      after = residual_at(g, u, x, next, f, du);
+    }
+    if (!(after < left)) break;
+    memcpy(y, next, sizeof next);
+    left = after;
+  }
+  return left;
+}
+
+rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
+  const double enough = 1e-3;
+  rb_status st = RB_OK;
+  const rb_grid g = a->grid;
+  const int64_t n = rb_grid_points(g);
+  float *u = malloc(3 * (size_t)n * sizeof *u);
+  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for an inverse", 3 * (size_t)n * sizeof *u);
+  RB_TRY(rb_atlas_displacement(a, image, u));
+#pragma omp parallel for collapse(2) schedule(dynamic, 16)
+  for (int64_t i = 0; i < g.n[0]; i++)
+    for (int64_t j = 0; j < g.n[1]; j++) {
+      double w[3] = {0}; /* of the node before: neighbours move alike */
+      for (int64_t k = 0; k < g.n[2]; k++) {
+        const double x[3] = {(double)i, (double)j, (double)k};
+        double y[3] = {x[0] + w[0], x[1] + w[1], x[2] + w[2]}, left = invert_at(g, u, x, y);
+        if (left > enough) { /* or from where the node stands */
+          double other[3] = {x[0], x[1], x[2]};
+          if (invert_at(g, u, x, other) < left) memcpy(y, other, sizeof y);
+        }
+        for (int c = 0; c < 3; c++) {
+          w[c] = y[c] - x[c];
+          out[c * n + (i * g.n[1] + j) * g.n[2] + k] = (float)w[c];
+        }
+      }
+    }
+done:
+  free(u);
+  return st;
+}
