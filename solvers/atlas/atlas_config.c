@@ -10,7 +10,8 @@ static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/o
                              cpu_dst_f64 = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F64, 0};
 static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0},
                              gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1},
-                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1};
+                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1},
+                             gpu_sor_march = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1};
 static const rb_variant variants[] = {
     {"cpu-fft", "CPU FFT", "float32, velocities by FFTW, periodic", RB_ON_CPU(&cpu_fft)},
     {"cpu-fft-f64", "", "the same in float64", RB_ON_CPU(&cpu_fft_f64)},
@@ -22,6 +23,7 @@ static const rb_variant variants[] = {
     {"gpu-sor-plain", "GPU SOR", "float32, over-relaxation with a kernel a colour", RB_ON_CUDA(&gpu_sor_plain)},
     {"gpu-sor-block", "GPU block SOR", "float32, over-relaxation with both colours in a kernel",
      RB_ON_CUDA(&gpu_sor_block)},
+    {"gpu-sor-march", "", "ours: float32, over-relaxation with two sweeps a pass", RB_ON_CUDA(&gpu_sor_march)},
 };
 const rb_family rb_atlas_family = {
     .name = "atlas",

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cuda/sor-march of helmholtz, ours: K sweeps in one pass over memory. A block owns a tile of columns and marches
+ * along axis 1; half-sweep h of 2 K updates plane t - 2 - 2 h of step t, so that all half-sweeps of a step are
+ * independent of each other and one barrier a step suffices:
+ *
+ *   plane   t asked for | t-1 arrived | t-2 half-sweep 0 | t-3 | t-4 half-sweep 1 | ... | t-4K the last, then out
+ *
+ * Half-sweep h needs of its plane and the two beside it what half-sweep h - 1 left, which was at the later one a step
+ * ago; half-sweep h + 1 comes to the earlier one a step later.
+ *
+ * A thread owns two neighbours along axis 3, one of each colour, on the planes t to t - 4 K - 1, in
+ * registers: the other colour's values of its own pair on the planes q - 1, q, q + 1 are three of an update's six
+ * neighbours. The two along axis 2 and the other one along axis 3 belong to other threads' pairs of plane q;
+ * half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever loaded them, has left
+ * them.
+ *
+ * Halo: a tile's outermost nodes lack neighbours, so each half-sweep leaves one more layer of them wrong; the 2 K
+ * outermost layers are loaded and computed, but not stored. What is in a halo is computed by several blocks; v is
+ * read from one array and written to another, as blocks run in any order. */
+#include "kernels/base/device_info.h"
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/helmholtz/helmholtz_sor.h"
+
+#include <stdlib.h>
+
+enum { PAIRS = 32, ROWS = 32 };
+
+typedef struct {
+  rb_helmholtz_plan head;
+  int together; /* components a launch: all of a small grid, else one, whose v and f may stay in the L2 cache */
+  int processors;
+  float *other; /* [together][n]: where every second pass writes */
+} march_plan;
+
+static rb_status supports(const rb_helmholtz_desc *d) {
+  if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[1] > 65535)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/sor-march ends at 2^31 voxels, 65535 rows");
+  return RB_OK;
+}
+static void destroy(rb_helmholtz_plan *head) {
+  rb_release(head->backend, ((march_plan *)head)->other);
+  free(head);
+}
+static rb_status plan(const rb_backend *backend, const rb_helmholtz_desc *d, rb_helmholtz_plan **out) {
+  const int64_t small = 1 << 20; /* voxels: v and f of three components fill half of an H200's L2 cache */
+  rb_status st = RB_OK;
+  rb_device_info info;
+  const size_t n = (size_t)rb_grid_points(d->grid);
+  march_plan *p = (march_plan *)calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
+  p->together = (int64_t)n <= small ? 3 : 1;
+  p->processors = rb_device_info_read(&info) ? info.multiprocessors : 1;
+  RB_TRY(rb_alloc(backend, (size_t)p->together * n * sizeof(float), (void **)&p->other));
+  *out = &p->head;
+  return RB_OK;
+done:
+  if (p) destroy(&p->head);
+  return st;
+}
+
+typedef struct {
+  int n1, n2, n3, border;
+  int planes, segments; /* planes that a block puts out, and how often that goes into n1 */
+  bool both;            /* pairs are whole and begin on 8 bytes */
+} extent;
+
+/* A pair of neighbours along axis 3, of which one or both may lie beyond the grid: 0 there. `both`: neither or both
+ * are there, on 8 bytes. */
+static __device__ __forceinline__ float2 load_pair(const float *at, bool first, bool second, bool both) {
+  if (both) return first ? __ldg(reinterpret_cast<const float2 *>(at)) : make_float2(0.0f, 0.0f);
+  return make_float2(first ? __ldg(at) : 0.0f, second ? __ldg(at + 1) : 0.0f);
+}
+static __device__ __forceinline__ void store_pair(float *at, float2 v, bool first, bool second, bool both) {
+  if (both && first) {
+    *reinterpret_cast<float2 *>(at) = v;
+  } else {
+    if (first) at[0] = v.x;
+    if (second) at[1] = v.y;
+  }
+}
+
+/* Colours: red nodes have an even i1 + i2 + i3. On planes of one parity the pair's first node is red, on the others
+ * its second; `odd` is that parity on the first plane. Arrays are rings over L planes whose indices are known when
+ * compiling: L is a multiple of 2 (parity) and of 3 (hand). */
+template <int K>
+static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
+    march_kernel(extent e, rb_sor_weights_f32 w, const float *__restrict__ f, const float *__restrict__ v,
+                 float *out) {
+  constexpr int HALVES = 2 * K, H = 2 * K, L = 6 * K;
+  __shared__ float hand[HALVES][3][ROWS][PAIRS];
+  const int j = threadIdx.x, y = threadIdx.y;
+  const int i2 = (int)blockIdx.y * (ROWS - 2 * H) + y - H, i3 = (int)blockIdx.x * 2 * (PAIRS - H) + 2 * j - H;
+  const int segment = (int)blockIdx.z % e.segments, component = (int)blockIdx.z / e.segments;
+  const int begin = segment * e.planes, end = min(begin + e.planes, e.n1); /* put out */
+  const int low = begin - H, high = min(end + H, e.n1);                    /* loaded, those on the grid */
+  const int64_t plane = (int64_t)e.n2 * e.n3, offset = component * plane * e.n1 + (int64_t)i2 * e.n3 + i3;
+  const bool row = i2 >= 0 && i2 < e.n2;
+  const bool there[2] = {row && i3 >= 0 && i3 < e.n3, row && i3 + 1 >= 0 && i3 + 1 < e.n3};
+  const bool free_row = i2 >= e.border && i2 < e.n2 - e.border;
+  const bool first_free = free_row && i3 >= e.border && i3 < e.n3 - e.border,
+             second_free = free_row && i3 + 1 >= e.border && i3 + 1 < e.n3 - e.border;
+  const bool mine = y >= H && y < ROWS - H && j >= K && j < PAIRS - K;
+  const bool odd = (low + y) & 1; /* i2 and y, i3 and 0 have the same parity */
+  /* of a red node that is its pair's first or second one: the pair with its other neighbour, and whether it is free;
+   * [0] on planes where (plane - low) is even, [1] on the others; a black node has the other entry */
+  const int left = max(j - 1, 0), right = min(j + 1, PAIRS - 1);
+  const int beside[2] = {odd ? right : left, odd ? left : right};
+  const bool may_move[2] = {odd ? second_free : first_free, odd ? first_free : second_free};
+  const int up = max(y - 1, 0), down = min(y + 1, ROWS - 1);
+
+  float red[L], black[L], of_red[L], of_black[L]; /* v and f of this pair */
+#pragma unroll
+  for (int k = 0; k < L; k++) red[k] = black[k] = of_red[k] = of_black[k] = 0.0f;
+
+  const int steps = end - low + 4 * K;
+  for (int base = 0; base < steps; base += L) {
+#pragma unroll
+    for (int u = 0; u < L; u++) {
+      const int t = base + u;
+      if (t >= steps) break;
+      { /* plane t (from low on) is asked for; it is used from the next step on */
+        const int p = low + t, slot = u;
+        const bool here = p >= 0 && p < high;
+        const int64_t at = offset + p * plane;
+        const float2 value = load_pair(v + at, here && there[0], here && there[1], e.both),
+                     force = load_pair(f + at, here && there[0], here && there[1], e.both);
+        const bool second = odd != (u % 2 == 1); /* whether the red node is the second */
+        red[slot] = second ? value.y : value.x, black[slot] = second ? value.x : value.y;
+        of_red[slot] = second ? force.y : force.x, of_black[slot] = second ? force.x : force.y;
+      }
+      /* the plane that came a step ago, for half-sweep 0 */
+      hand[0][(u + 2) % 3][y][j] = black[(u + L - 1) % L];
+#pragma unroll
+      for (int h = 0; h < HALVES; h++) {
+        const int behind = 2 + 2 * h; /* planes behind the one asked for */
+        if (t < behind) break;
+        const int q = low + t - behind, at = (u + 2 * L - behind) % L, slot = (u + 12 * K - behind) % 3;
+        const int before = (at + L - 1) % L, after = (at + 1) % L;
+        const bool is_red = h % 2 == 0;
+        const int side = at % 2 == (is_red ? 0 : 1) ? 0 : 1;
+        float *const own = is_red ? red : black, *const other = is_red ? black : red;
+        const float force = is_red ? of_red[at] : of_black[at];
+        const float one = other[at], two = hand[h][slot][y][beside[side]];
+        /* sums of opposite neighbours: their order within a pair does not matter */
+        const float moved = rb_sor_update_f32(w, force, own[at], other[before], other[after], hand[h][slot][up][j],
+                                              hand[h][slot][down][j], one, two);
+        if (may_move[side] && q >= e.border && q < e.n1 - e.border) own[at] = moved;
+        if (h + 1 < HALVES) hand[h + 1][slot][y][j] = own[at];
+      }
+      const int q = low + t - 4 * K, at = (u + 2 * L - 4 * K) % L;
+      if (mine && q >= begin && q < end) {
+        const bool second = odd != (at % 2 == 1);
+        store_pair(out + offset + q * plane,
+                   second ? make_float2(black[at], red[at]) : make_float2(red[at], black[at]), there[0], there[1],
+                   e.both);
+      }
+      __syncthreads(); /* what was handed over is read from the next step on */
+    }
+  }
+}
+
+/* Planes a block puts out: least steps of the busiest processor, which has one block at a time. */
+static int best_planes(int n1, int halo, int tiles, int processors) {
+  int best = n1;
+  int64_t least = INT64_MAX;
+  for (int planes = n1; planes >= 1; planes--) {
+    const int64_t blocks = (int64_t)tiles * ((n1 + planes - 1) / planes),
+                  rounds = (blocks + processors - 1) / processors;
+    const int64_t steps = rounds * (planes + halo);
+    if (steps < least) least = steps, best = planes;
+  }
+  return best;
+}
+
+template <int K>
+static rb_status pass(const march_plan *p, double omega, const float *f, const float *from, float *to) {
+  rb_status st = RB_OK;
+  constexpr int H = 2 * K;
+  const rb_helmholtz_desc *d = &p->head.desc;
+  const unsigned across = rb_blocks(d->grid.n[2], 2 * (PAIRS - H)), down = rb_blocks(d->grid.n[1], ROWS - 2 * H);
+  extent e = {(int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], d->border, 0, 0, false};
+  e.planes = best_planes(e.n1, H + 4 * K, (int)(across * down) * p->together, p->processors);
+  e.both = e.n3 % 2 == 0 && ((uintptr_t)f | (uintptr_t)from | (uintptr_t)to) % 8 == 0;
+  e.segments = (e.n1 + e.planes - 1) / e.planes;
+  RB_LAUNCH(march_kernel<K>, dim3(across, down, (unsigned)(e.segments * p->together)), dim3(PAIRS, ROWS), 0, e,
+            rb_sor_weights_of_f32(d, omega), f, from, to);
+done:
+  return st;
+}
+
+static rb_status sweep(rb_helmholtz_plan *head, int sweeps, double omega, const void *f, void *v) {
+  rb_status st = RB_OK;
+  march_plan *p = (march_plan *)head;
+  const int64_t n = rb_grid_points(head->desc.grid), count = p->together * n;
+  for (int c = 0; c < 3; c += p->together) {
+    float *from = (float *)v + c * n, *to = p->other;
+    for (int left = sweeps; left > 0; left -= left > 1 ? 2 : 1) {
+      const float *force = (const float *)f + c * n;
+      RB_TRY(left > 1 ? pass<2>(p, omega, force, from, to) : pass<1>(p, omega, force, from, to));
+      float *const swap = from;
+      from = to, to = swap;
+    }
+    if (from == p->other)
+      RB_CUDA_TRY(cudaMemcpyAsync((float *)v + c * n, from, (size_t)count * sizeof(float), cudaMemcpyDeviceToDevice,
+                                  rb_cuda_stream()));
+  }
+done:
+  return st;
+}
+
+extern "C" const rb_helmholtz_ops rb_helmholtz_sor_march = {supports,          plan, NULL, sweep, destroy,
+                                                            RB_HELMHOLTZ_ZERO, 2};
