@@ -63,18 +63,19 @@ done:
 typedef struct {
   int n1, n2, n3, border;
   int planes, segments; /* planes that a block puts out, and how often that goes into n1 */
-  bool both;            /* pairs are whole and begin on 8 bytes */
 } extent;
 
-/* A pair of neighbours along axis 3, of which one or both may lie beyond the grid: 0 there. `both`: neither or both
- * are there, on 8 bytes. */
-static __device__ __forceinline__ float2 load_pair(const float *at, bool first, bool second, bool both) {
-  if (both) return first ? __ldg(reinterpret_cast<const float2 *>(at)) : make_float2(0.0f, 0.0f);
+/* A pair of neighbours along axis 3, of which one or both may lie beyond the grid: 0 there. BOTH: neither or both are
+ * there, on 8 bytes. */
+template <bool BOTH>
+static __device__ __forceinline__ float2 load_pair(const float *at, bool first, bool second) {
+  if (BOTH) return first ? __ldg(reinterpret_cast<const float2 *>(at)) : make_float2(0.0f, 0.0f);
   return make_float2(first ? __ldg(at) : 0.0f, second ? __ldg(at + 1) : 0.0f);
 }
-static __device__ __forceinline__ void store_pair(float *at, float2 v, bool first, bool second, bool both) {
-  if (both && first) {
-    *reinterpret_cast<float2 *>(at) = v;
+template <bool BOTH>
+static __device__ __forceinline__ void store_pair(float *at, float2 v, bool first, bool second) {
+  if (BOTH) {
+    if (first) *reinterpret_cast<float2 *>(at) = v;
   } else {
     if (first) at[0] = v.x;
     if (second) at[1] = v.y;
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void store_pair(float *at, float2 v, bool firs
 /* Colours: red nodes have an even i1 + i2 + i3. On planes of one parity the pair's first node is red, on the others
  * its second; `odd` is that parity on the first plane. Arrays are rings over L planes whose indices are known when
  * compiling: L is a multiple of 2 (parity) and of 3 (hand). */
-template <int K>
+template <int K, bool BOTH>
 static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
     march_kernel(extent e, rb_sor_weights_f32 w, const float *__restrict__ f, const float *__restrict__ v,
                  float *out) {
@@ -95,7 +96,10 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
   const int segment = (int)blockIdx.z % e.segments, component = (int)blockIdx.z / e.segments;
   const int begin = segment * e.planes, end = min(begin + e.planes, e.n1); /* put out */
   const int low = begin - H, high = min(end + H, e.n1);                    /* loaded, those on the grid */
-  const int64_t plane = (int64_t)e.n2 * e.n3, offset = component * plane * e.n1 + (int64_t)i2 * e.n3 + i3;
+  const int plane = e.n2 * e.n3;
+  const int64_t first_node = ((int64_t)component * e.n1 + low) * plane + (int64_t)i2 * e.n3 + i3;
+  const float *v_at = v + first_node, *f_at = f + first_node; /* of the plane asked for */
+  float *out_at = out + first_node - (int64_t)4 * K * plane;  /* of the plane put out */
   const bool row = i2 >= 0 && i2 < e.n2;
   const bool there[2] = {row && i3 >= 0 && i3 < e.n3, row && i3 + 1 >= 0 && i3 + 1 < e.n3};
   const bool free_row = i2 >= e.border && i2 < e.n2 - e.border;
@@ -114,7 +118,10 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
 #pragma unroll
   for (int k = 0; k < L; k++) red[k] = black[k] = of_red[k] = of_black[k] = 0.0f;
 
-  const int steps = end - low + 4 * K;
+  for (int k = y * PAIRS + j; k < HALVES * 3 * ROWS * PAIRS; k += PAIRS * ROWS)
+    (&hand[0][0][0][0])[k] = 0.0f; /* read before the first planes get there */
+  __syncthreads();
+  const int steps = end - low + 4 * K, inside = max(e.n1 - 2 * e.border, 0);
   for (int base = 0; base < steps; base += L) {
 #pragma unroll
     for (int u = 0; u < L; u++) {
@@ -123,9 +130,9 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
       { /* plane t (from low on) is asked for; it is used from the next step on */
         const int p = low + t, slot = u;
         const bool here = p >= 0 && p < high;
-        const int64_t at = offset + p * plane;
-        const float2 value = load_pair(v + at, here && there[0], here && there[1], e.both),
-                     force = load_pair(f + at, here && there[0], here && there[1], e.both);
+        const float2 value = load_pair<BOTH>(v_at, here && there[0], here && there[1]),
+                     force = load_pair<BOTH>(f_at, here && there[0], here && there[1]);
+        v_at += plane, f_at += plane;
         const bool second = odd != (u % 2 == 1); /* whether the red node is the second */
         red[slot] = second ? value.y : value.x, black[slot] = second ? value.x : value.y;
         of_red[slot] = second ? force.y : force.x, of_black[slot] = second ? force.x : force.y;
@@ -135,7 +142,6 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
 #pragma unroll
       for (int h = 0; h < HALVES; h++) {
         const int behind = 2 + 2 * h; /* planes behind the one asked for */
-        if (t < behind) break;
         const int q = low + t - behind, at = (u + 2 * L - behind) % L, slot = (u + 12 * K - behind) % 3;
         const int before = (at + L - 1) % L, after = (at + 1) % L;
         const bool is_red = h % 2 == 0;
@@ -146,16 +152,16 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
         /* sums of opposite neighbours: their order within a pair does not matter */
         const float moved = rb_sor_update_f32(w, force, own[at], other[before], other[after], hand[h][slot][up][j],
                                               hand[h][slot][down][j], one, two);
-        if (may_move[side] && q >= e.border && q < e.n1 - e.border) own[at] = moved;
+        if (may_move[side] && (unsigned)(q - e.border) < (unsigned)inside) own[at] = moved;
         if (h + 1 < HALVES) hand[h + 1][slot][y][j] = own[at];
       }
       const int q = low + t - 4 * K, at = (u + 2 * L - 4 * K) % L;
       if (mine && q >= begin && q < end) {
         const bool second = odd != (at % 2 == 1);
-        store_pair(out + offset + q * plane,
-                   second ? make_float2(black[at], red[at]) : make_float2(red[at], black[at]), there[0], there[1],
-                   e.both);
+        store_pair<BOTH>(out_at, second ? make_float2(black[at], red[at]) : make_float2(red[at], black[at]), there[0],
+                         there[1]);
       }
+      out_at += plane;
       __syncthreads(); /* what was handed over is read from the next step on */
     }
   }
@@ -180,12 +186,15 @@ static rb_status pass(const march_plan *p, double omega, const float *f, const f
   constexpr int H = 2 * K;
   const rb_helmholtz_desc *d = &p->head.desc;
   const unsigned across = rb_blocks(d->grid.n[2], 2 * (PAIRS - H)), down = rb_blocks(d->grid.n[1], ROWS - 2 * H);
-  extent e = {(int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], d->border, 0, 0, false};
+  extent e = {(int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], d->border, 0, 0};
   e.planes = best_planes(e.n1, H + 4 * K, (int)(across * down) * p->together, p->processors);
-  e.both = e.n3 % 2 == 0 && ((uintptr_t)f | (uintptr_t)from | (uintptr_t)to) % 8 == 0;
+  const bool both = e.n3 % 2 == 0 && ((uintptr_t)f | (uintptr_t)from | (uintptr_t)to) % 8 == 0;
   e.segments = (e.n1 + e.planes - 1) / e.planes;
-  RB_LAUNCH(march_kernel<K>, dim3(across, down, (unsigned)(e.segments * p->together)), dim3(PAIRS, ROWS), 0, e,
-            rb_sor_weights_of_f32(d, omega), f, from, to);
+  const dim3 blocks(across, down, (unsigned)(e.segments * p->together)), threads(PAIRS, ROWS);
+  if (both)
+    RB_LAUNCH((march_kernel<K, true>), blocks, threads, 0, e, rb_sor_weights_of_f32(d, omega), f, from, to);
+  else
+    RB_LAUNCH((march_kernel<K, false>), blocks, threads, 0, e, rb_sor_weights_of_f32(d, omega), f, from, to);
 done:
   return st;
 }

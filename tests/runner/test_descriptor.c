@@ -166,6 +166,8 @@ static void nothing_is_ignored(void **s) {
   refused(text, "axis size has no value '16'");
   snprintf(text, sizeof text, "%s%swhere: \"size=64,points=smoth\"}\n", HEAD METHODS AXES COLUMNS, claim);
   refused(text, "axis points has no value 'smoth'");
+  snprintf(text, sizeof text, "%s%sat: \"size=63\"}\n", HEAD METHODS AXES COLUMNS, claim);
+  refused(text, "axis size has no value '63'");
   static const char *const numbers[] = {"factor: nan", "factor: inf", "factor: 0"};
   for (int i = 0; i < 3; i++) {
     snprintf(text, sizeof text,

@@ -117,6 +117,37 @@ static void bounds(void **s) {
   json_decref(r);
 }
 
+/* The same method at another size on the right. */
+static void claims_across_axes(void **state) {
+  (void)state;
+  json_t *r = a_record(), *cases = json_object_get(r, "cases");
+  double time[2] = {0};
+  for (size_t i = 0; i < json_array_size(cases); i++) {
+    const json_t *c = json_array_get(cases, i);
+    if (strcmp(rb_json_text(c, "method", ""), "A") == 0)
+      time[strcmp(rb_json_text(json_object_get(c, "axes"), "size", ""), "128") == 0] = rb_json_metric(c, "time");
+  }
+  rb_judged j;
+  char why[256];
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  rb_claim claim = {.id = "c",
+                    .text = "x",
+                    .metric = "time",
+                    .left = "A",
+                    .right = "A",
+                    .relation = "<=",
+                    .where = "size=64",
+                    .at = "size=128",
+                    .factor = 1.001 * time[0] / time[1]};
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
+  claim.factor = 0.999 * time[0] / time[1];
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_FAILS);
+  claim.at = "size=256"; /* no such case */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
 /* The verdict of "A's metric at 128 RELATION factor times what is printed". */
 static rb_claim_verdict against_printed_times(json_t *r, const char *csv, const char *metric, const char *relation,
                                               double factor, char *why, size_t size) {
@@ -336,6 +367,7 @@ int main(void) {
       cmocka_unit_test(cells),
       cmocka_unit_test(bounds),
       cmocka_unit_test(claims),
+      cmocka_unit_test(claims_across_axes),
       cmocka_unit_test(claims_about_printed_values),
       cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
       cmocka_unit_test(published_values_are_a_machine),

@@ -49,6 +49,7 @@ typedef struct {
   double factor;
   char *axis;  /* judged only where this axis has one of the values; NULL: everywhere */
   char *where; /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
+  char *at;    /* likewise: the case on the right has these values in place of the left's; NULL: the same values */
   char **values;
   unsigned values_count;
 } rb_claim;

@@ -133,13 +133,16 @@ static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
     for (unsigned k = 0; k < c->values_count; k++)
       CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id,
                c->axis, c->values[k]);
-    for (const char *s = c->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
-      char axis[64], value[96];
-      const int n = (int)strcspn(s, "=");
-      snprintf(axis, sizeof axis, "%.*s", n, s);
-      snprintf(value, sizeof value, "%.*s", (int)strcspn(s + n + 1, ","), s + n + 1);
-      CHECK_AT(axis_has(d, axis, value), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id, axis, value);
-    }
+    const char *const lists[] = {c->where, c->at};
+    for (int k = 0; k < 2; k++)
+      for (const char *s = lists[k]; s && *s; s += strcspn(s, ","), s += *s == ',') {
+        char axis[64], value[96];
+        const int n = (int)strcspn(s, "=");
+        snprintf(axis, sizeof axis, "%.*s", n, s);
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(s + n + 1, ","), s + n + 1);
+        CHECK_AT(axis_has(d, axis, value), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id, axis, value);
+      }
+    CHECK_AT(!c->at || has_label(d, c->right), "id:", c->id, "claim '%s': 'at' needs a method on the right", c->id);
   }
 done:
   return st;

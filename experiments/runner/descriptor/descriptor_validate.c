@@ -124,13 +124,13 @@ done:
 }
 
 /* "axis=value,axis=value" of axes that there are. */
-static rb_status validate_where(const rb_descriptor *d, const rb_claim *c, const char *origin) {
+static rb_status validate_where(const rb_descriptor *d, const rb_claim *c, const char *where, const char *origin) {
   rb_status st = RB_OK;
-  for (const char *s = c->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
+  for (const char *s = where; s && *s; s += strcspn(s, ","), s += *s == ',') {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(s, "=,"), s);
     CHECK_AT(s[strcspn(s, "=,")] == '=' && has_axis(d, name), "id:", c->id,
-             "claim '%s': where '%s': axis=value,... of this experiment's axes", c->id, c->where);
+             "claim '%s': where '%s': axis=value,... of this experiment's axes", c->id, where);
   }
 done:
   return st;
@@ -160,7 +160,8 @@ static rb_status validate_claims(const rb_descriptor *d, const char *origin) {
              "claim '%s': no method '%s'", c->id, c->right);
     CHECK_AT(strcmp(c->right, "published") != 0 || has_metric(d, c->metric), "id:", c->id,
              "claim '%s': no column shows '%s', so none is published", c->id, c->metric);
-    RB_TRY(validate_where(d, c, origin));
+    RB_TRY(validate_where(d, c, c->where, origin));
+    RB_TRY(validate_where(d, c, c->at, origin));
     CHECK_AT(!c->axis || has_axis(d, c->axis), "id:", c->id, "claim '%s': no axis '%s'", c->id, c->axis);
     CHECK_AT(strcmp(c->relation, "<=") == 0 || strcmp(c->relation, ">=") == 0, "id:", c->id,
              "claim '%s': relation '%s'; <= or >=", c->id, c->relation);

@@ -174,20 +174,40 @@ json_t *rb_judged_printed(const rb_judged *j, const char *label) {
   return out;
 }
 
+/* The next "axis=value" of a list separated by commas; 0: none is left. */
+static int next_pair(const char **list, char axis[160], const char **value) {
+  const char *s = *list;
+  if (!s || !*s) return 0;
+  snprintf(axis, 160, "%.*s", (int)strcspn(s, ","), s);
+  s += strcspn(s, ",");
+  *list = s + (*s == ',');
+  char *equals = strchr(axis, '=');
+  if (equals) *equals = '\0';
+  *value = equals ? equals + 1 : "";
+  return 1;
+}
+
 static int in_scope(const rb_claim *claim, const json_t *c) {
-  for (const char *s = claim->where; s && *s; s += strcspn(s, ","), s += *s == ',') {
-    char pair[160];
-    snprintf(pair, sizeof pair, "%.*s", (int)strcspn(s, ","), s);
-    char *equals = strchr(pair, '=');
-    if (!equals) return 0;
-    *equals = '\0';
-    if (strcmp(rb_json_text(json_object_get(c, "axes"), pair, ""), equals + 1) != 0) return 0;
-  }
+  const char *list = claim->where, *wanted;
+  char axis[160];
+  while (next_pair(&list, axis, &wanted))
+    if (strcmp(rb_json_text(json_object_get(c, "axes"), axis, ""), wanted) != 0) return 0;
   if (!claim->axis) return 1;
   const char *value = rb_json_text(json_object_get(c, "axes"), claim->axis, "");
   for (unsigned i = 0; i < claim->values_count; i++)
     if (strcmp(claim->values[i], value) == 0) return 1;
   return 0;
+}
+
+/* The case that a claim has on its right: of that method, at the left one's axes but for those of `at`. */
+static const json_t *right_case(const rb_judged *j, const rb_claim *claim, const json_t *c) {
+  const char *list = claim->at, *value;
+  char axis[160];
+  json_t *axes = json_copy(json_object_get(c, "axes"));
+  while (next_pair(&list, axis, &value)) json_object_set_new(axes, axis, json_string(value));
+  const json_t *found = rb_judged_case(j, claim->right, axes);
+  json_decref(axes);
+  return found;
 }
 
 /* Only verified cases speak. */
@@ -265,8 +285,7 @@ static void sides_of(const rb_judged *j, const rb_claim *claim, const json_t *c,
     against_printed(j, claim, c, out);
   } else {
     if (*end || is_label(j, claim->right))
-      out->other = rb_judged_case(j, claim->right, json_object_get(c, "axes")),
-      out->right = valid_metric(out->other, claim->metric);
+      out->other = right_case(j, claim, c), out->right = valid_metric(out->other, claim->metric);
     out->judged = out->left == out->left && out->right == out->right;
     out->holds = relation_holds(claim, out->left, out->right);
   }
