@@ -213,8 +213,9 @@ done:
 
 /* ---- set-up ----------------------------------------------------------------------------------------------- */
 
-/* Bring an image to [0, 1]: its least value and the inverse of its range. */
-static rb_status range_of(const float *image, int64_t n, const char *name, int index, double *low, double *scale) {
+/* What brings an image to [0, 1]: its least value and the inverse of its range; 0 and 1 where it must lie there. */
+static rb_status range_of(const float *image, int64_t n, int scaled, const char *name, int index, double *low,
+                          double *scale) {
   rb_status st = RB_OK;
   float least = image[0], greatest = image[0];
   for (int64_t i = 0; i < n; i++) {
@@ -222,7 +223,10 @@ static rb_status range_of(const float *image, int64_t n, const char *name, int i
     least = fminf(least, image[i]), greatest = fmaxf(greatest, image[i]);
   }
   RB_CHECK(least < greatest, RB_EINVAL, "%s %d is constant: there is nothing to register", name, index);
-  *low = (double)least, *scale = 1 / ((double)greatest - (double)least);
+  RB_CHECK(scaled || (least >= 0 && greatest <= 1), RB_EINVAL,
+           "%s %d has values from %g to %g: unscaled images lie in [0, 1]", name, index, (double)least,
+           (double)greatest);
+  *low = scaled ? (double)least : 0, *scale = scaled ? 1 / ((double)greatest - (double)least) : 1;
 done:
   return st;
 }
@@ -286,6 +290,7 @@ done:
 static rb_status take_images(rb_atlas *a, const float *const *images) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->full);
+  const int scaled = a->options.scale != RB_SCALE_NONE;
   int64_t first, end;
   rb_team_share(a->team, a->count, &first, &end);
   a->member = calloc((size_t)(end - first), sizeof *a->member);
@@ -295,9 +300,9 @@ static rb_status take_images(rb_atlas *a, const float *const *images) {
     rb_atlas_member *m = &a->member[k];
     m->index = (int)first + k, m->source = images[m->index];
     RB_CHECK(m->source, RB_EINVAL, "image %d was not read", m->index + 1);
-    RB_TRY(range_of(m->source, n, "image", m->index + 1, &m->low, &m->scale));
+    RB_TRY(range_of(m->source, n, scaled, "image", m->index + 1, &m->low, &m->scale));
   }
-  if (a->reference) RB_TRY(range_of(a->reference, n, "reference", 1, &a->reference_low, &a->reference_scale));
+  if (a->reference) RB_TRY(range_of(a->reference, n, scaled, "reference", 1, &a->reference_low, &a->reference_scale));
 done:
   return st;
 }

@@ -31,8 +31,9 @@ typedef struct {
 } rb_atlas_config;
 extern const rb_family rb_atlas_family;
 
-/* What is brought to [0, 1]: each image by its own least and greatest value, or all by theirs together. */
-typedef enum { RB_SCALE_IMAGE, RB_SCALE_COHORT } rb_atlas_scale;
+/* What is brought to [0, 1]: each image by its own least and greatest value, or all by theirs together; or nothing,
+ * for images that lie there. */
+typedef enum { RB_SCALE_IMAGE, RB_SCALE_COHORT, RB_SCALE_NONE } rb_atlas_scale;
 
 typedef struct {
   double alpha, beta, gamma; /* of L: 1, 0, 0.02 */

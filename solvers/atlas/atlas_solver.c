@@ -35,8 +35,8 @@ static const rb_solver_option options[] = {
      .help = "keep an image's step when its difference to the mean rises"},
     {"sum", RB_OPTION_CHOICE, AT(sum), .choices = "fixed float", .unit = "",
      .help = "arithmetic of the mean; fixed: the same bits for any number of processes"},
-    {"scale", RB_OPTION_CHOICE, AT(scale), .choices = "image cohort", .unit = "",
-     .help = "whose least and greatest value become 0 and 1"},
+    {"scale", RB_OPTION_CHOICE, AT(scale), .choices = "image cohort none", .unit = "",
+     .help = "whose least and greatest value become 0 and 1; none: the images lie in [0, 1]"},
     {NULL},
 };
 static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }

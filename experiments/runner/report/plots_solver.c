@@ -155,21 +155,51 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
 
 static int digit(char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; }
 
-/* The pictures of the first valid case that has any, in two rows. */
-int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
-  const json_t *cases = json_object_get(j->record, "cases"), *panels = NULL;
+/* A valid case's pictures under that key, or NULL. */
+static const json_t *pictures_of(const json_t *c, const char *key) {
+  const json_t *pictures = json_object_get(json_object_get(c, "details"), key);
+  return is_valid(c) && json_array_size(pictures) ? pictures : NULL;
+}
+
+/* The slices of all cases that have any, a column a case. NULL: none. *rows: slices a case; *title: the first case's
+ * method. */
+static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char **title) {
+  json_t *all = json_array(), *c;
   size_t i;
-  json_t *c, *one;
-  json_array_foreach(cases, i, c) {
-    panels = json_object_get(json_object_get(c, "details"), "panels");
-    if (is_valid(c) && json_array_size(panels)) {
-      fprintf(script, "set multiplot layout 2,%zu title TITLE.\"\\n\".", (json_array_size(panels) + 1) / 2);
-      rb_plot_with(script, "", rb_json_text(c, "id", ""), " font ',13' noenhanced\n");
-      break;
+  *rows = 1;
+  for (size_t row = 0; row < *rows; row++) json_array_foreach(cases, i, c) {
+      const json_t *slices = pictures_of(c, "slices");
+      if (!slices) continue;
+      if (json_array_size(all) == 0) *rows = json_array_size(slices), *title = rb_json_text(c, "method", "");
+      json_array_append(all, json_array_get(slices, row));
     }
-    panels = NULL;
+  if (json_array_size(all)) return all;
+  json_decref(all);
+  return NULL;
+}
+
+/* The panels of the first case that has any. */
+static json_t *panels_of_one(const json_t *cases, const char **title) {
+  size_t i;
+  json_t *c;
+  json_array_foreach(cases, i, c) if (pictures_of(c, "panels")) {
+    *title = rb_json_text(c, "id", "");
+    return json_copy((json_t *)pictures_of(c, "panels"));
   }
+  return NULL;
+}
+
+/* In two rows the panels of the first valid case that has any; else the slices of all cases side by side. */
+int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
+  const json_t *cases = json_object_get(j->record, "cases");
+  const char *id = "";
+  size_t i, rows = 2;
+  json_t *one, *panels = panels_of_one(cases, &id);
+  if (!panels) panels = slices_side_by_side(cases, &rows, &id);
   if (!panels) return 0;
+  fprintf(script, "set multiplot layout %zu,%zu title TITLE.\"\\n\".", rows,
+          (json_array_size(panels) + rows - 1) / rows);
+  rb_plot_with(script, "", id, " font ',13' noenhanced\n");
   fprintf(script,
           "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset "
           "tmargin %s\nset bmargin 0.3\n",
@@ -194,5 +224,7 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     skip += (long)w * h * channels;
   }
   fprintf(script, "unset multiplot\n");
-  return (int)json_array_size(panels);
+  const int drawn = (int)json_array_size(panels);
+  json_decref(panels);
+  return drawn;
 }

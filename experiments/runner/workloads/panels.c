@@ -153,6 +153,22 @@ done:
   return st;
 }
 
+rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, json_t **panels) {
+  rb_status st = RB_OK;
+  sampling s = {0};
+  unsigned char *px = NULL;
+  if (!*panels) *panels = json_array();
+  RB_TRY(sample(grid, views[1], &s));
+  px = malloc((size_t)(s.width * s.height) + 1);
+  RB_CHECK(px, RB_ENOMEM, "host memory");
+  for (int i = 0; i < s.width * s.height; i++) px[i] = byte_of((double)image[s.voxel[i]]);
+  RB_TRY(add(*panels, views[1].name, title, &s, 1, px));
+done:
+  free(px);
+  free(s.voxel);
+  return st;
+}
+
 rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out) {
   rb_status st = RB_OK;
   const size_t n = (size_t)rb_grid_points(pair->grid);

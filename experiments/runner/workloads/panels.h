@@ -16,4 +16,6 @@ typedef struct {
   const float *template_image, *reference, *warped, *det, *velocity;
 } rb_panel_fields;
 rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, json_t **out);
+/* The axial slice of one image in [0, 1], added to *panels (made where NULL). */
+rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, json_t **panels);
 #endif

@@ -10,6 +10,7 @@
 #include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/inputs/letter.h"
 #include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/atlas_twin.h"
 #include "experiments/runner/workloads/panels.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/atlas/atlas.h"
@@ -17,8 +18,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TWIN_ITERATIONS = 3, TWIN_LEVELS = 8, TWIN_ROWS = TWIN_LEVELS * (TWIN_ITERATIONS + 1) };
 
 typedef struct {
   const rb_case *c;
@@ -31,7 +30,9 @@ typedef struct {
   int count;
   rb_atlas *atlas;
   rb_atlas_result result;
-  double variance[TWIN_ROWS], twin[TWIN_ROWS]; /* rows of the short solves; what is beyond them 0 */
+  rb_atlas_course twin;
+  int has_twin;
+  double off; /* of a short solve, from the twin's */
   rb_atlas_result profiled;
   double det_min, det_max;
   int pictures;
@@ -76,7 +77,7 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   if (options_of(c, &o, &images) != RB_OK ||
       rb_atlas_predict(c->variant, &o, c->grid, images, backend, host) != RB_OK)
     rb_clear();
-  const size_t twin = n * sizeof(double) * (8 * (size_t)images + 18); /* the float64 solver of the verification */
+  const size_t twin = rb_atlas_twin_bytes(c->grid, images);
   *host += n * sizeof(float) * ((size_t)images + 4) + (c->variant->backend == RB_CPU ? 0 : twin);
   if (c->variant->backend == RB_CPU) *backend += twin;
 }
@@ -139,16 +140,12 @@ static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotat
   return st;
 }
 
-static rb_status whole(const rb_atlas_result *r) {
-  return r->end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK;
-}
-
 static rb_status run(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
   (void)turn;
   RB_TRY(rb_atlas_solve(s->atlas, NULL, NULL, &s->result));
-  RB_TRY(whole(&s->result));
+  RB_TRY(rb_atlas_whole(&s->result));
 done:
   return st;
 }
@@ -160,36 +157,6 @@ static rb_status poison(void *p, int turn) {
 }
 
 /* ---- what is verified ------------------------------------------------------------------------------------- */
-
-static void keep_variance(void *context, const rb_atlas_row *row) {
-  double *variance = context;
-  if (row->level <= TWIN_LEVELS) variance[(row->level - 1) * (TWIN_ITERATIONS + 1) + row->iteration] = row->variance;
-}
-static int fewer(int iterations) { return iterations < TWIN_ITERATIONS ? iterations : TWIN_ITERATIONS; }
-
-/* A few iterations of every level, in float64 on the CPU by the same kind of solve. */
-static rb_status solve_twin(state *s) {
-  rb_status st = RB_OK;
-  const rb_atlas_config *config = s->c->variant->ops;
-  const rb_variant *solver, *twin;
-  rb_atlas *a = NULL;
-  rb_atlas_result r;
-  rb_atlas_options o = s->options;
-  o.iterations = fewer(o.iterations), o.coarse_iterations = fewer(o.coarse_iterations);
-  RB_TRY(rb_variant_find(&rb_helmholtz_family, config->helmholtz, &solver));
-  const int zero = ((const rb_helmholtz_ops *)solver->ops)->boundary == RB_HELMHOLTZ_ZERO;
-  RB_TRY(rb_variant_find(&rb_atlas_family,
-                         config->sweeps ? "cpu-sor-f64"
-                         : zero         ? "cpu-dst-f64"
-                                        : "cpu-fft-f64",
-                         &twin));
-  RB_TRY(rb_atlas_create(twin, &o, s->c->grid, s->count, s->images, s->reference, rb_team_self(), &a));
-  RB_TRY(rb_atlas_solve(a, keep_variance, s->twin, &r));
-  RB_TRY(whole(&r));
-done:
-  rb_atlas_destroy(a);
-  return st;
-}
 
 /* Extremes of all images' determinants. */
 static rb_status measure_determinants(state *s) {
@@ -214,18 +181,17 @@ done:
 /* The determinants of the timed solve, a short one to compare with its twin, and one more whole one with stamps. */
 static rb_status examine(state *s) {
   rb_status st = RB_OK;
-  const rb_atlas_options *o = &s->options;
+  rb_atlas_course own;
   RB_TRY(measure_determinants(s));
-  if (s->twin[0] == 0) RB_TRY(solve_twin(s));
-  rb_atlas_set_iterations(s->atlas, fewer(o->coarse_iterations), fewer(o->iterations));
-  RB_TRY(rb_atlas_solve(s->atlas, keep_variance, s->variance, &s->profiled));
-  RB_TRY(whole(&s->profiled));
-  rb_atlas_set_iterations(s->atlas, o->coarse_iterations, o->iterations);
+  if (!s->has_twin)
+    RB_TRY(rb_atlas_twin_course(s->c->variant, &s->options, s->c->grid, s->count, s->images, s->reference, &s->twin));
+  s->has_twin = 1;
+  RB_TRY(rb_atlas_short_course(s->atlas, &s->options, &own));
+  s->off = rb_atlas_course_difference(&own, &s->twin);
   rb_atlas_set_profile(s->atlas, 1);
   RB_TRY(rb_atlas_solve(s->atlas, NULL, NULL, &s->profiled));
-  RB_TRY(whole(&s->profiled));
+  RB_TRY(rb_atlas_whole(&s->profiled));
 done:
-  rb_atlas_set_iterations(s->atlas, o->coarse_iterations, o->iterations);
   rb_atlas_set_profile(s->atlas, 0);
   return st;
 }
@@ -277,7 +243,6 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
   const rb_atlas_result timed = s->result;
-  double off = 0;
   (void)turn;
   if (s->pair)
     rb_outcome_data(o, s->two.file[RB_TEMPLATE], s->two.sha256[RB_TEMPLATE]);
@@ -288,13 +253,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     return RB_OK;
   }
   RB_TRY(examine(s));
-  for (int i = 0; i < TWIN_ROWS; i++) {
-    if (s->variance[i] == 0 && s->twin[i] == 0) continue; /* fewer iterations or levels were asked for */
-    const double e = fabs(s->variance[i] / s->twin[i] - 1);
-    if (!(e <= off)) off = e; /* a NaN stays */
-  }
   /* float32 images in [0, 1] and sums in units of 2^-20: variances of some 1e-3 agree to 1e-4 */
-  rb_outcome_verify(o, "relative error of a short solve's variances", off, 1e-4,
+  rb_outcome_verify(o, "relative error of a short solve's variances", s->off, 1e-4,
                     "cpu float64, three iterations a level");
   rb_outcome_verify(o, "difference of the timed and the profiled solve's variance",
                     fabs(timed.variance_after - s->profiled.variance_after), 0, "the same solve again");
