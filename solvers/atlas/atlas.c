@@ -107,21 +107,28 @@ done:
   return st;
 }
 
-/* Over the team: differences, halvings, the least step, whether somebody was interrupted. Each image has one owner: a
- * sum with zeros changes no bit. */
-static rb_status share(rb_atlas *a, int *halvings, double *step, int *interrupted) {
+/* What the team agrees on in an iteration. */
+typedef struct {
+  int halvings, interrupted, save;
+  double step; /* the least */
+} agreed;
+
+/* Over the team: differences, halvings, the least step, whether somebody was interrupted, whether rank 0's clock asks
+ * for a checkpoint. Each image has one owner: a sum with zeros changes no bit. */
+static rb_status share(rb_atlas *a, agreed *out) {
   rb_status st = RB_OK;
-  double numbers[3] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0, 0};
+  double numbers[4] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0, 0,
+                       a->team->rank == 0 && rb_atlas_checkpoint_due(a) ? 1 : 0};
   double least = INFINITY, *all = a->gathered;
   for (int k = 0; k < a->own; k++) {
     least = fmin(least, a->member[k].longest);
     numbers[2] += a->member[k].longest > 0;
   }
   RB_TRY(rb_team_sum(a->team, a->differences, a->count));
-  RB_TRY(rb_team_sum(a->team, numbers, 3));
+  RB_TRY(rb_team_sum(a->team, numbers, 4));
   RB_TRY(rb_team_gather(a->team, &least, sizeof least, all));
   for (int k = 0; k < a->team->size && a->team->rank == 0; k++) least = fmin(least, all[k]);
-  *step = least, *halvings = (int)numbers[0], *interrupted = numbers[1] > 0;
+  *out = (agreed){(int)numbers[0], numbers[1] > 0, a->rows && (numbers[3] > 0 || numbers[1] > 0), least};
   if (numbers[2] > 0) a->result->moved = 1;
 done:
   return st;
@@ -137,14 +144,13 @@ static double variance_of(const rb_atlas *a) {
 static rb_status unmoved_variance(rb_atlas *a, double *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
-  double step;
-  int halvings, interrupted;
+  agreed all;
   for (int k = 0; k < a->own && st == RB_OK; k++)
     st = rb_field_combine(a->field, n, 1, a->member[k].image, 0, NULL, 0, a->member[k].warped);
   RB_TRY(rb_team_agree(a->team, st));
   RB_TRY(rb_atlas_update_mean(a));
   RB_TRY(rb_team_agree(a->team, measure(a, 1)));
-  RB_TRY(share(a, &halvings, &step, &interrupted));
+  RB_TRY(share(a, &all));
   *out = variance_of(a);
   for (int k = 0; k < a->own && st == RB_OK; k++)
     st = rb_compose_warp(a->compose, a->member[k].image, a->member[k].u, a->member[k].warped);
@@ -153,22 +159,39 @@ done:
   return st;
 }
 
-/* One level. Every member leaves it at the same iteration: failures and interruptions are agreed on. */
-static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook hook, void *context) {
+static rb_status save(rb_atlas *a, int level, int iteration, const agreed *all) {
+  const rb_atlas_result *r = a->result;
+  rb_atlas_saved s = {.level = level,
+                      .iteration = iteration,
+                      .iterations = r->iterations,
+                      .halvings = all->halvings,
+                      .moved = r->moved,
+                      .variance_before = r->variance_before,
+                      .seconds = r->seconds + rb_now() - a->started - a->saving,
+                      .setup_seconds = r->setup_seconds};
+  return rb_atlas_save(a, &s);
+}
+
+/* One level from iteration `from` on. Every member leaves it at the same iteration: failures and interruptions are
+ * agreed on. */
+static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_atlas_hook hook, void *context) {
   rb_status st = RB_OK;
   rb_atlas_row row = {.level = level};
-  int interrupted = 0;
+  agreed all = {0};
   RB_TRY(rb_atlas_update_mean(a));
-  for (int it = 0; it <= iterations; it++) {
+  for (int it = from; it <= iterations; it++) {
     stamp(a, RB_ATLAS_PARTS);
     RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
     stamp(a, RB_ATLAS_ENERGY);
-    RB_TRY(share(a, &row.halvings, &row.step, &interrupted));
-    row.iteration = it, row.variance = variance_of(a);
-    if (it == 0) row.step = NAN; /* it is chosen now */
+    RB_TRY(share(a, &all));
+    if (all.save && a->result->end != RB_END_INTERRUPTED)
+      RB_TRY(save(a, level, it, &all)); /* not once more on the finer levels */
+    row.iteration = it, row.variance = variance_of(a), row.halvings = all.halvings;
+    row.step = it == 0 ? NAN : all.step; /* in the first it is chosen now */
     a->result->variance_after = row.variance;
+    rb_atlas_keep_row(a, &row);
     if (hook) hook(context, &row);
-    if (interrupted) {
+    if (all.interrupted) {
       a->result->end = RB_END_INTERRUPTED;
       break;
     }
@@ -180,29 +203,44 @@ static rb_status iterate(rb_atlas *a, int level, int iterations, rb_atlas_hook h
     stamp(a, RB_ATLAS_AVERAGE);
     a->result->iterations++;
   }
-  a->result->halvings = row.halvings;
+  a->result->halvings = all.halvings;
   RB_TRY(rb_team_agree(a->team, rb_atlas_add_parts(a)));
 done:
   return st;
 }
 
+/* The result as it was at the checkpoint, and its rows once more. */
+static void take_up(rb_atlas *a, const rb_atlas_saved *s, rb_atlas_hook hook, void *context) {
+  rb_atlas_result *r = a->result;
+  r->iterations = s->iterations, r->moved = s->moved, r->variance_before = s->variance_before;
+  r->seconds = s->seconds, r->setup_seconds = s->setup_seconds;
+  if (a->team->rank == 0) a->halvings = s->halvings; /* of all, in one member's count */
+  for (int k = 0; k < a->row_count && hook; k++) hook(context, &a->rows[k]);
+}
+
 rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atlas_result *out) {
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
+  rb_atlas_saved saved;
   *out = (rb_atlas_result){.end = RB_END_ITERATIONS};
-  a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK;
+  a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK, a->row_count = 0, a->saving = 0;
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
-  for (int level = 1; level <= o->levels; level++) {
+  RB_TRY(rb_atlas_find_saved(a, &saved));
+  const int resumed = saved.generation >= 0;
+  if (resumed) take_up(a, &saved, hook, context);
+  for (int level = resumed ? saved.level : 1; level <= o->levels; level++) {
     const double begun = rb_now();
-    const int asked = level == o->levels ? o->iterations : o->coarse_iterations;
+    const int asked = level == o->levels ? o->iterations : o->coarse_iterations,
+              here = resumed && level == saved.level; /* the level that the checkpoint is of */
     RB_TRY(rb_team_agree(a->team, rb_atlas_level_begin(a, 1 << (o->levels - level))));
-    if (level == o->levels) RB_TRY(unmoved_variance(a, &out->variance_before));
+    if (here) RB_TRY(rb_atlas_load_images(a, &saved));
+    if (level == o->levels && !here) RB_TRY(unmoved_variance(a, &out->variance_before));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
-    const double started = rb_now();
-    out->setup_seconds += started - begun;
-    RB_TRY(iterate(a, level, out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
+    a->started = rb_now(), a->saving = 0;
+    out->setup_seconds += a->started - begun;
+    RB_TRY(iterate(a, level, here ? saved.iteration : 0, out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
-    out->seconds += rb_now() - started;
+    out->seconds += rb_now() - a->started - a->saving, out->setup_seconds += a->saving;
     if (level < o->levels) RB_TRY(rb_team_agree(a->team, rb_atlas_level_end(a, 1)));
   }
   if (out->end == RB_END_ITERATIONS && !out->moved) out->end = RB_END_NO_FORCE;
@@ -258,6 +296,8 @@ rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, r
   rb_status st = RB_OK;
   RB_CHECK(count >= 1, RB_EINVAL, "an atlas needs images");
   RB_CHECK(count < 2048 || o->sum == RB_SUM_FLOAT, RB_EINVAL, "%d images: sums in fixed point end at 2047", count);
+  RB_CHECK(!o->resume || (o->checkpoint && *o->checkpoint), RB_EINVAL,
+           "to resume, name the folder of the checkpoints, too (--checkpoint)");
   RB_CHECK(o->levels >= 1 && o->levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", o->levels);
   for (int a = 0; a < 3 && o->levels > 1; a++)
     RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,
@@ -330,6 +370,7 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
     if (!a->room || !a->differences || !a->gathered || (team->size > 1 && !reference && !a->sums))
       st = RB_FAIL(RB_ENOMEM, "host memory");
   }
+  if (st == RB_OK) st = rb_atlas_checkpoint_open(a);
   RB_TRY(rb_team_agree(team, st));
   if (options->scale == RB_SCALE_COHORT) RB_TRY(join_ranges(a));
   *out = a;
@@ -343,6 +384,7 @@ void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
   for (int k = 0; k < a->own; k++) free(a->member[k].kept);
-  free(a->gathered), free(a->differences), free(a->sums), free(a->room), free(a->member);
+  free(a->rows), free(a->packed), free(a->gathered), free(a->differences), free(a->sums), free(a->room),
+      free(a->member);
   free(a);
 }

@@ -46,6 +46,9 @@ typedef struct {
   int halve;                 /* 1: halve an image's step when its difference rises */
   rb_sum_kind sum;           /* RB_SUM_FIXED */
   rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
+  const char *checkpoint; /* folder for checkpoints, made where it is missing; NULL: none. Borrowed until destroy */
+  double checkpoint_minutes; /* between them: 10; one more when interrupted */
+  int resume;                /* 1: from the last checkpoint, where there is one */
   const volatile int *interrupted;
 } rb_atlas_options;
 rb_atlas_options rb_atlas_defaults(void);

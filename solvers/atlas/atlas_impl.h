@@ -12,6 +12,7 @@
 typedef struct {
   int index;            /* among all images */
   const float *source;  /* [n], the caller's */
+  char sha256[65];      /* of source, with checkpoints */
   double low, scale;    /* (value - low) scale lies in [0, 1] */
   void *image, *warped; /* [n] */
   void *u, *v;          /* [3][n]; v: where sweeps begin, NULL for direct solves */
@@ -50,7 +51,36 @@ struct rb_atlas {
   int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
   int halvings;                         /* of this member's images, so far */
   rb_atlas_result *result;
+
+  /* with checkpoints, else 0 and NULL */
+  char key[65];       /* of the problem: sha256 */
+  rb_atlas_row *rows; /* [row_room]: of the solve so far */
+  int row_room, row_count;
+  char *packed;   /* [6][full n] values on the host */
+  int generation; /* the one that is whole: 0 or 1; -1: none */
+  double saved;   /* when, on rb_now's clock */
+  double saving;  /* seconds spent on it on this level */
+  double started; /* when this level's iterations began */
 };
+
+/* A checkpoint's state: at the beginning of that iteration, its differences measured. */
+typedef struct {
+  char key[65];
+  int32_t generation, level, iteration, iterations, halvings, moved, rows;
+  double variance_before, seconds, setup_seconds;
+} rb_atlas_saved;
+
+/* Folders and checksums, once the images are known. Nothing without checkpoints. */
+rb_status rb_atlas_checkpoint_open(rb_atlas *a);
+void rb_atlas_keep_row(rb_atlas *a, const rb_atlas_row *row);
+/* Whether this member's clock asks for a checkpoint. */
+int rb_atlas_checkpoint_due(const rb_atlas *a);
+/* All members together. After a failure the checkpoint before stands. */
+rb_status rb_atlas_save(rb_atlas *a, rb_atlas_saved *s);
+/* generation -1: there is none to resume from. RB_EINVAL: of another problem; RB_EFORMAT: damaged. */
+rb_status rb_atlas_find_saved(rb_atlas *a, rb_atlas_saved *s);
+/* Displacements, velocities and steps of the own images, on the level that has begun. */
+rb_status rb_atlas_load_images(rb_atlas *a, const rb_atlas_saved *s);
 
 /* What is wrong with options and grid, whatever the images and the team. */
 rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count);

@@ -37,6 +37,12 @@ static const rb_solver_option options[] = {
      .help = "arithmetic of the mean; fixed: the same bits for any number of processes"},
     {"scale", RB_OPTION_CHOICE, AT(scale), .choices = "image cohort none", .unit = "",
      .help = "whose least and greatest value become 0 and 1; none: the images lie in [0, 1]"},
+    {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .unit = "",
+     .help = "folder for checkpoints, from which --resume goes on with any number of processes"},
+    {"checkpoint-minutes", RB_OPTION_REAL, AT(checkpoint_minutes), .least = 0, .unit = "min",
+     .help = "between checkpoints; one more is made when the solve is interrupted"},
+    {"resume", RB_OPTION_FLAG, AT(resume), .flag = 1, .unit = "",
+     .help = "go on from the last checkpoint in that folder, or begin where there is none"},
     {NULL},
 };
 static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }

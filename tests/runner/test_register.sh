@@ -179,6 +179,7 @@ for f in r d; do [ ! -e $f/metrics.json ] || ok "the shape of $f/metrics.json" t
 
 # register atlas: three balls of 24^3
 for i in 1 2 3; do ball ball$i.nii $((9 + i)) 100; done
+ball zero.nii 10 0
 atlas=("$bin" register atlas --variant cpu-fft --iterations 5)
 expect 2 "either --images" "${atlas[@]}" --out at
 expect 2 "either --images" "${atlas[@]}" --images ball1.nii ball2.nii --list balls.csv --out at
@@ -189,10 +190,38 @@ expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --o
 for f in atlas warped_001_ball1 displacement_002_ball2 inverse_003_ball3 detF_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
 ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
-expect 2 "neglect it and take 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at
+expect 2 "neglects it and takes 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at
 expect 2 "gamma '-0.02' is not a positive" "${atlas[@]}" --gamma -0.02 --images ball1.nii ball2.nii --out at
+# results lie on the reference's grid: at its origin
+with_origin() { # FROM TO X: qform_code 1, qoffset_x
+  perl -e 'my ($from, $to, $x) = @ARGV; local $/; open F, "<", $from; my $d = <F>; substr($d, 252, 2) = pack("s", 1); substr($d, 268, 4) = pack("f", $x); open T, ">", $to; print T $d' "$@"
+}
+with_origin ball1.nii here.nii 1
+with_origin ball3.nii there.nii 7
+expect 0 "iterations 5" "${atlas[@]}" --images here.nii --reference there.nii --out ao
+ok "results lie where the reference lies" test "$(gunzip -c ao/warped_001_here.nii.gz | od -An -tf4 -j268 -N4 | tr -d ' ')" = 7
+ok "the inverse's error is told" grep -q '"inverse_error"' ao/metrics.json
+expect 2 "0 images are left: too few for a registration" "${atlas[@]}" --images zero.nii --reference ball3.nii --leave-out-bad --out ao
+expect 6 "the difference grew: take a smaller --step" "${atlas[@]}" --iterations 1 --step 40 --no-halving --images ball1.nii ball3.nii --out ao
+# checkpoints: killed, gone on with, the same bits; a full disk ends the run and keeps the checkpoint before
+expect 2 "name the folder of the checkpoints" "${atlas[@]}" --resume --images ball1.nii ball3.nii --out ac
+long=("$bin" register atlas --variant cpu-fft --iterations 600 --images ball1.nii ball2.nii ball3.nii)
+expect 0 "iterations 600" "${long[@]}" --out whole
+killed() { # COMMAND...: killed as soon as there is a checkpoint
+  rm -rf saved ac
+  "$@" --checkpoint saved --checkpoint-minutes 0 --out ac >/dev/null 2>&1 &
+  local child=$!
+  for _ in $(seq 200); do [ -e saved/current ] && break; sleep 0.05; done
+  pkill -9 -P $child -x regbench 2>/dev/null || kill -9 $child
+  wait $child 2>/dev/null
+  ok "a killed run leaves no result" test ! -e ac/metrics.json
+}
+killed "${long[@]}"
+expect 2 "of other options" "${long[@]}" --gamma 0.03 --checkpoint saved --resume --out ac
+expect 0 "iterations 600" "${long[@]}" --checkpoint saved --resume --out ac
+for f in whole/*.nii.gz; do ok "what goes on from a checkpoint makes the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
+expect 8 "cannot write saved/. ?.*File too large" bash -c 'ulimit -f 100; rm -rf saved; "$@"' - "${long[@]}" --checkpoint saved --checkpoint-minutes 0 --out ac
 # a list: all that cannot be used is told at once; left out when asked for
-ball zero.nii 10 0
 head -c 5000 ball1.nii >short.nii
 printf 'ball1.nii,first\n# a comment\n\nball2.nii\nzero.nii\nshort.nii\nnowhere.nii\n  ball3.nii  ,last\n' >balls.csv
 expect 2 "3 of 6 images cannot be used" "${atlas[@]}" --list balls.csv --out at
@@ -214,6 +243,9 @@ if command -v mpirun >/dev/null; then
   several=(mpirun --oversubscribe -n 3)
   expect 0 "iterations 5" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out am
   for f in at/*.nii.gz; do ok "three processes make the same ${f#at/}" cmp -s "$f" "am/${f#at/}"; done
+  killed "${several[@]}" "${long[@]}"
+  expect 0 "iterations 600" "${several[@]:0:2}" -n 2 "${long[@]}" --checkpoint saved --resume --out ac
+  for f in whole/*.nii.gz; do ok "two processes that go on from three make the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
   expect 2 "3 processes for 2 images" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii --out am
   expect 2 "2 of 4 images cannot be used" "${several[@]}" "${atlas[@]}" --images ball1.nii zero.nii ball3.nii short.nii --out am
   expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" register demons --template ball1.nii --reference ball2.nii --out am

@@ -72,11 +72,142 @@ static void a_team_hears_of_failures(void **state) {
   }
 }
 
+/* ---- checkpoints ------------------------------------------------------------------------------------------ */
+
+/* Rises when row `stop_at` of a solve is told. */
+static volatile int stop;
+static int rows_seen, stop_at;
+static void stop_there(void *context, const rb_atlas_row *row) {
+  (void)context, (void)row;
+  if (++rows_seen == stop_at) stop = 1;
+}
+
+static rb_atlas_options with_checkpoints(const char *folder) {
+  rb_atlas_options o = quick();
+  o.levels = 2, o.coarse_iterations = 5, o.iterations = 6, o.step = 1;
+  o.checkpoint = folder, o.checkpoint_minutes = 1e6; /* none but where it is interrupted */
+  return o;
+}
+
+enum { IMAGES = 5 };
+
+/* A solve by `team` that is interrupted at row `at` (0: not); the mean to mean[N], the own first displacement to u.
+ */
+static rb_status solve_with(const rb_variant *v, const rb_atlas_options *options, const rb_team *team, int at,
+                            rb_atlas_result *r, float *mean, float *u) {
+  rb_atlas_options o = *options;
+  const float *images[IMAGES];
+  rb_atlas *a = NULL;
+  int64_t first, end;
+  for (int k = 0; k < IMAGES; k++) images[k] = pictures[k];
+  stop = 0, rows_seen = 0, stop_at = at;
+  o.interrupted = &stop;
+  rb_team_share(team, IMAGES, &first, &end);
+  rb_status st = rb_atlas_create(v, &o, grid, IMAGES, images, NULL, team, &a);
+  if (st == RB_OK) st = rb_atlas_solve(a, stop_there, NULL, r);
+  if (st == RB_OK) st = rb_atlas_mean(a, mean);
+  if (st == RB_OK) st = rb_atlas_displacement(a, (int)first, u);
+  rb_atlas_destroy(a);
+  return st;
+}
+
+/* A folder that all members know; made by rank 0. */
+static void shared_folder(const rb_team *team, char folder[64]) {
+  snprintf(folder, 64, "/tmp/regbench-atlas-XXXXXX");
+  if (team->rank == 0) assert_non_null(mkdtemp(folder));
+  ok(rb_team_broadcast(team, folder, 64, 0));
+}
+static void remove_folder(const rb_team *team, const char *folder) {
+  char command[96];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  ok(rb_team_barrier(team));
+  if (team->rank == 0) assert_int_equal(system(command), 0);
+}
+
+/* Interrupted by a team and resumed by one process, and the other way round, on either level: the same bits as in one
+ * go, and the same history. */
+static void another_team_goes_on(void **state) {
+  (void)state;
+  const rb_team *team = rb_team_self();
+  static float alone[N], mean[N], ua[3 * N], u[3 * N];
+  if (rb_team_processes() > 1) ok(rb_team_mpi(&team));
+  for (int s = 0; s < SOLVERS; s++) {
+    const rb_variant *v = variant(solvers[s]);
+    if (rb_variant_available(v) != RB_OK || (v->backend == RB_CUDA && s > 5)) {
+      rb_clear();
+      continue;
+    }
+    rb_atlas_result whole, part, rest;
+    rb_atlas_options plain = with_checkpoints(NULL);
+    ok(solve_with(v, &plain, rb_team_self(), 0, &whole, alone, ua));
+    const int rows = rows_seen;
+    for (int turn = 0; turn < 4; turn++) {
+      const int by_team = turn & 1, at = turn & 2 ? 9 : 3; /* rows 1 to 6 are of the coarse level */
+      char folder[64];
+      shared_folder(team, folder);
+      rb_atlas_options o = with_checkpoints(folder);
+      if (by_team || team->rank == 0) ok(solve_with(v, &o, by_team ? team : rb_team_self(), at, &part, mean, u));
+      ok(rb_team_barrier(team));
+      o.resume = 1;
+      if (!by_team || team->rank == 0) {
+        ok(solve_with(v, &o, by_team ? rb_team_self() : team, 0, &rest, mean, u));
+        assert_int_equal(rows_seen, rows);
+        assert_true(rest.end == RB_END_ITERATIONS && rest.iterations == whole.iterations);
+        assert_true(rest.variance_after == whole.variance_after && rest.halvings == whole.halvings &&
+                    rest.variance_before == whole.variance_before);
+        assert_memory_equal(mean, alone, sizeof mean);
+        if (team->rank == 0) assert_memory_equal(u, ua, sizeof u);
+      }
+      if (by_team || team->rank == 0) assert_int_equal(part.end, RB_END_INTERRUPTED);
+      remove_folder(team, folder);
+    }
+  }
+}
+
+/* What a folder holds is refused where it does not belong to the problem, or is damaged; an empty one begins anew. */
+static void wrong_checkpoints_are_refused(void **state) {
+  (void)state;
+  const rb_team *team = rb_team_self();
+  static float mean[N], u[3 * N], kept[N];
+  char folder[64], path[128];
+  rb_atlas_result r;
+  if (rb_team_processes() > 1) return; /* files: one process tells it all */
+  shared_folder(team, folder);
+  rb_atlas_options o = with_checkpoints(folder);
+  const rb_variant *v = variant("cpu-fft");
+  o.resume = 1;
+  ok(solve_with(v, &o, team, 4, &r, mean, u)); /* nothing there: from the beginning */
+  o.gamma = 0.01;
+  assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "of other options"));
+  rb_clear();
+  o = with_checkpoints(folder), o.resume = 1;
+  memcpy(kept, pictures[2], sizeof kept);
+  pictures[2][77] += 0.25f;
+  assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "image 3 has another content"));
+  rb_clear();
+  memcpy(pictures[2], kept, sizeof kept);
+  snprintf(path, sizeof path, "%s/0/image_00002", folder);
+  FILE *f = fopen(path, "r+b");
+  assert_non_null(f);
+  fseek(f, 4000, SEEK_SET), fputc(1, f), fputc(2, f), fclose(f);
+  assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EFORMAT);
+  assert_non_null(strstr(rb_message(), "is damaged"));
+  rb_clear();
+  o.checkpoint = "/dev/null/x", o.resume = 0;
+  assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EIO);
+  rb_clear();
+  remove_folder(team, folder);
+}
+
 int main(void) {
   fill_pictures();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_team_makes_the_same),
       cmocka_unit_test(a_team_hears_of_failures),
+      cmocka_unit_test(another_team_goes_on),
+      cmocka_unit_test(wrong_checkpoints_are_refused),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_team_mpi_end();

@@ -117,6 +117,8 @@ static rb_status fits(const rb_register_request *r, const rb_variant *v, const r
   size_t host;
   int64_t first, end;
   const int images = shape->points == 0, here = rb_team_local_size();
+  RB_CHECK(shape->templates >= r->team->size, RB_EINVAL, "%d processes for %d images: a process needs one at least",
+           r->team->size, shape->templates);
   rb_team_share(r->team, shape->templates, &first, &end);
   own.templates = (int)(end - first);
   RB_TRY(r->solver->predict(v, r->options, &own, need, &host));

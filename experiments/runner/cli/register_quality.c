@@ -85,7 +85,12 @@ void rb_quality_add(const rb_quality *q, json_t *metrics) {
     json_object_set_new(metrics, "det_F",
                         json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->least), "mean", rb_json_number(q->mean),
                                   "max", rb_json_number(q->greatest)));
-  if (q->has_inverse) json_object_set_new(metrics, "inverse_error_voxels", rb_json_number(q->inverse_error));
+  if (q->has_inverse) {
+    json_object_set_new(json_object_get(metrics, "results"), "inverse_error", rb_json_number(q->inverse_error));
+    json_object_set_new(json_object_get(metrics, "units"), "inverse_error", json_string("voxel"));
+    json_object_set_new(json_object_get(metrics, "formulas"), "inverse_error",
+                        json_string("greatest |w + u(x + w)| over images and nodes whose inverse lies in the grid"));
+  }
   if (q->dice) json_object_set(metrics, "dice", q->dice);
 }
 
