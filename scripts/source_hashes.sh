@@ -46,9 +46,12 @@ hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exis
       transport) parts="interp derivative spectral field transport" ;;
       l2force) shared="$shared kernels/cuda/block_sum.cuh" ;;
       helmholtz) parts="helmholtz spectral" shared="$shared cpu_ref/helmholtz/helmholtz_oracle.c experiments/runner/workloads/workload_helmholtz.c" ;;
-      average) shared="$shared experiments/runner/workloads/workload_average.c" ;;
+      average) shared="$shared experiments/runner/workloads/workload_average.c experiments/runner/workloads/workload_subsets.c experiments/runner/workloads/image_statistics.c
+        experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c" ;;
       atlas) parts="l2force helmholtz compose average field spectral"
-        shared="$shared solvers/atlas/* solvers/common/field_variant.c kernels/base/team.c kernels/cuda/block_sum.cuh experiments/runner/workloads/workload_atlas.c
+        shared="$shared solvers/atlas/* solvers/common/field_variant.c kernels/base/team.c cpu_ref/base/team_mpi.c kernels/cuda/block_sum.cuh
+          experiments/runner/workloads/workload_atlas.c experiments/runner/workloads/atlas_twin.c experiments/runner/workloads/workload_subsets.c
+          experiments/runner/workloads/image_statistics.c experiments/runner/workloads/workload_processes.c
           experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c experiments/runner/inputs/letter.c experiments/runner/inputs/pairs.c" ;;
       gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
       landmarks) parts="gausssum field"

@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/record/record.h"
+#include "experiments/runner/workloads/image_statistics.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/statistics.h"
 
@@ -59,8 +60,23 @@ static void an_invalid_case_has_no_time(void **s) {
   }
 }
 
+/* Four values in equal parts are two bits; a slope of 3 a voxel along one axis. */
+static void image_statistics(void **state) {
+  (void)state;
+  enum { N = 4 * 5 * 6 };
+  const rb_grid g = {{4, 5, 6}};
+  float f[N], mask[N];
+  for (int i = 0; i < N; i++) f[i] = (float)(i % 4) / 4, mask[i] = (float)(i % 2);
+  assert_true(fabs(rb_image_entropy(N, f, NULL, 0) - 2) < 1e-12);
+  assert_true(fabs(rb_image_entropy(N, f, mask, 0.5) - 1) < 1e-12); /* two of the values remain */
+  assert_true(isnan(rb_image_entropy(N, f, mask, 2)));
+  for (int i = 0; i < N; i++) f[i] = 3 * (float)(i / 6 % 5);
+  assert_true(fabs(rb_image_rms_gradient(g, f) - 3) < 1e-6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(image_statistics),
       cmocka_unit_test(medians_and_intervals),
       cmocka_unit_test(metrics_are_not_dropped),
       cmocka_unit_test(an_invalid_case_has_no_time),

@@ -46,7 +46,7 @@ static rb_status numbers_of(const rb_case *c, numbers *out) {
   double images, cohort, subsets;
   RB_TRY(rb_case_number(c, "images", 2, &images));
   RB_TRY(rb_case_number(c, "cohort", 8, &cohort));
-  RB_TRY(rb_case_number(c, "subsets", 10, &subsets));
+  RB_TRY(rb_case_number(c, "subsets", 2, &subsets));
   *out = (numbers){(int)images, (int)cohort, (int)subsets};
   RB_CHECK(out->cohort <= COHORT_MOST && out->images <= out->cohort, RB_EINVAL,
            "%d images of a cohort of %d: at most all of at most %d", out->images, out->cohort, (int)COHORT_MOST);
@@ -70,7 +70,7 @@ done:
 
 static void predict_kind(const rb_case *c, int atlases, size_t *backend, size_t *host) {
   rb_atlas_options o;
-  numbers k = {2, 8, 10};
+  numbers k = {2, 8, 2};
   const size_t volume = (size_t)rb_grid_points(c->grid) * sizeof(float);
   *backend = *host = 0;
   if (numbers_of(c, &k) != RB_OK) rb_clear();
