@@ -167,7 +167,8 @@ static void see_row(void *context, const double *row, int columns) {
 /* Every output is there and finite; labels stay labels. */
 static void check_outputs(const rb_solver *s, void *state) {
   for (const rb_output *o = s->outputs; o->name; o++) {
-    const int vector = o->kind == RB_OUTPUT_VECTOR, field = vector || o->kind <= RB_OUTPUT_LABELS;
+    const int vector = o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE,
+              field = vector || o->kind <= RB_OUTPUT_LABELS;
     const size_t count = field                        ? (size_t)(vector ? 3 : 1) * VOXELS
                          : o->kind == RB_OUTPUT_PATHS ? (size_t)o->length(state) * 3 * POINTS
                                                       : 3 * (size_t)POINTS;
