@@ -20,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IMAGES_MOST = 64 };
+enum { IMAGES_MOST = 64, INHERITED_MOST = 128 };
+extern char **environ;
 
 typedef struct {
   const rb_case *c;
@@ -106,15 +107,28 @@ done:
   return st;
 }
 
+/* Names of variables that MPI has left in this process's environment, where PETSc has started it: a launcher started
+ * from here would take itself for one of its own processes. */
+static int inherited(char names[INHERITED_MOST][128]) {
+  static const char *const prefixes[] = {"OMPI_", "ORTE_", "PMIX_", "PRTE_", "PMI_"};
+  int count = 0;
+  for (char **at = environ; *at && count < INHERITED_MOST; at++)
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+      if (strncmp(*at, prefixes[k], strlen(prefixes[k])) == 0 && count < INHERITED_MOST)
+        snprintf(names[count++], 128, "%.*s", (int)strcspn(*at, "="), *at);
+  return count;
+}
+
 static rb_status run(void *p, int turn) {
   state *s = p;
-  char processes[16], iterations[16], out[1100], *arguments[IMAGES_MOST + 32];
+  char names[INHERITED_MOST][128];
+  char processes[16], iterations[16], out[1100], *arguments[IMAGES_MOST + 2 * INHERITED_MOST + 32];
   int count = 0;
   (void)turn;
   snprintf(processes, sizeof processes, "%d", s->processes);
   snprintf(iterations, sizeof iterations, "%d", s->iterations);
   snprintf(out, sizeof out, "%s/out", s->folder);
-  char *const launch[] = {"env", "OMP_NUM_THREADS=1", "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
+  char *const launch[] = {"OMP_NUM_THREADS=1", "OMPI_MCA_btl_vader_single_copy_mechanism=none"};
   char *const superuser[] = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
   char *const verb[] = {"mpirun",
                         "--oversubscribe",
@@ -130,6 +144,11 @@ static rb_status run(void *p, int turn) {
                         "--out",
                         out,
                         "--images"};
+  arguments[count++] = "env";
+  for (int k = 0, variables = inherited(names); k < variables; k++) {
+    arguments[count++] = "-u";
+    arguments[count++] = names[k];
+  }
   for (size_t k = 0; k < sizeof launch / sizeof *launch; k++) arguments[count++] = launch[k];
   for (size_t k = 0; geteuid() == 0 && k < sizeof superuser / sizeof *superuser; k++)
     arguments[count++] = superuser[k];
