@@ -61,6 +61,7 @@ rb_status rb_atlas_checkpoint_open(rb_atlas *a) {
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
   const int64_t n = rb_grid_points(a->full);
+  int32_t there;
   a->generation = -1;
   if (!o->checkpoint || !*o->checkpoint) return RB_OK;
   a->row_room = o->iterations + 1 + (o->levels - 1) * (o->coarse_iterations + 1);
@@ -68,6 +69,9 @@ rb_status rb_atlas_checkpoint_open(rb_atlas *a) {
   a->packed = malloc(6 * (size_t)n * rb_atlas_value_size(a));
   RB_CHECK(a->rows && a->packed, RB_ENOMEM, "host memory");
   RB_TRY(make_folder(o->checkpoint));
+  RB_CHECK(o->resume || read_current(a, &there) != RB_OK, RB_EINVAL,
+           "%s holds a checkpoint: go on from it with --resume, or name another folder", o->checkpoint);
+  rb_clear();
   for (int k = 0; k < 2; k++) {
     char path[4200];
     snprintf(path, sizeof path, "%s/%d", o->checkpoint, k);

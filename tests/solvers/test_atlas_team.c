@@ -177,7 +177,11 @@ static void wrong_checkpoints_are_refused(void **state) {
   const rb_variant *v = variant("cpu-fft");
   o.resume = 1;
   ok(solve_with(v, &o, team, 4, &r, mean, u)); /* nothing there: from the beginning */
-  o.gamma = 0.01;
+  o.resume = 0;                                /* would write over it */
+  assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EINVAL);
+  assert_non_null(strstr(rb_message(), "holds a checkpoint"));
+  rb_clear();
+  o.resume = 1, o.gamma = 0.01;
   assert_int_equal(solve_with(v, &o, team, 0, &r, mean, u), RB_EINVAL);
   assert_non_null(strstr(rb_message(), "of other options"));
   rb_clear();
