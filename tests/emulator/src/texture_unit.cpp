@@ -45,11 +45,15 @@ static int64_t plane_sum(const float texel[4], const int weight[4], int *unit) {
   return sum;
 }
 
-/* The planes' sums are exact; of the plane with the smaller texels what lies more than GUARD bits below the last one
- * of the other is cut, downwards. They are added, and the result is rounded to 24 bits, halves away from zero. Texels
- * of weight zero do not count at all, be they NaN or infinite. */
+/* The last bit that an adder keeps whose columns are groups of four bits, where the plane with the larger texels ends
+ * at 2^unit: up to three bits below it. */
+static int last_column(int unit) { return unit - ((unit + 2) & 3); }
+
+/* The planes' sums are exact. They meet in an adder that is aligned to whole groups of four exponents: what lies
+ * below its last column, of the plane with the smaller texels, is cut downwards. The result is rounded to 24 bits,
+ * halves away from zero. Texels of weight zero do not count at all, be they NaN or infinite. */
 float blend(const float texel[8], const int weight[8]) {
-  enum { GUARD = 2, FRACTION = 8, FLOAT = 24 };
+  enum { FRACTION = 8, FLOAT = 24 };
   bool finite = true, nan = false, up = false, down = false;
   for (int i = 0; i < 8; i++) {
     if (!weight[i]) continue;
@@ -68,7 +72,7 @@ float blend(const float texel[8], const int weight[8]) {
   const double value[2] = {std::ldexp((double)sum[0], unit[0] - FRACTION),
                            std::ldexp((double)sum[1], unit[1] - FRACTION)}; /* at most 38 bits: exact */
   if (value[0] == 0 && value[1] == 0) return 0;
-  const int last = std::max(sum[0] ? unit[0] : -1000, sum[1] ? unit[1] : -1000) - FRACTION - GUARD;
+  const int last = last_column(std::max(sum[0] ? unit[0] : -1000, sum[1] ? unit[1] : -1000) - FRACTION);
   const int64_t both =
       (int64_t)std::floor(std::ldexp(value[0], -last)) + (int64_t)std::floor(std::ldexp(value[1], -last));
   uint64_t magnitude = both < 0 ? (uint64_t)-both : (uint64_t)both;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texture fetches whose results tell how the unit computes: run on a GPU, its output is the recording that the model
- * is held to (texture_h200.txt; with an argument, columns 1, 2 and 6: texture_exponents_h200.txt); executed by the
- * emulator, it is what is held. A line a fetch: group, number, coordinates, values, all as hexadecimal bits. Without
- * arguments everything goes to standard output. */
+ * is held to (texture_h200.txt; with the argument `exponents` or `cancelling`, columns 1, 2 and 6:
+ * texture_exponents_h200.txt, texture_cancelling_h100.txt); executed by the emulator, it is what is held. A line a
+ * fetch: group, number, coordinates, values, all as hexadecimal bits. */
 #include "../cuda_launch.h"
+#include "../src/texture_unit.h" /* its weights only, to choose texels by; on a GPU: nvcc texture_fetches.cu ../src/texture_unit.cpp */
 
 #include <cstdint>
 #include <cstdio>
@@ -234,8 +235,48 @@ static void halves(void) {
   }
 }
 
-int main(int argc, char **) {
-  if (argc > 1) { /* more of those that tell most about the sum */
+/* Cells of 2 x 2 x 2 texels beside each other, a fetch in each at whole 256ths. In every cell one texel makes the
+ * weighted sum of the `kind` of texels vanish but for its rounding, so that the result shows the last bits of what
+ * the unit has added: 0 within the lower plane along w, 1 over both planes, 2 over both with the large texels in one.
+ */
+static void cancelling(int spread, int kind, const char *group) {
+  enum { CELLS = 1024 };
+  state = 5000 + 10 * (uint64_t)spread + (uint64_t)kind;
+  std::vector<float> t(2 * CELLS * 4, 0);
+  std::vector<point> p;
+  for (int c = 0; c < CELLS; c++) {
+    int f[3], weight[2][2][2], *of = &weight[0][0][0], chosen = -1;
+    for (int a = 0; a < 3; a++) f[a] = 1 + (int)(bits32() % 255);
+    if (kind == 0) f[2] = 0;
+    texture_unit::weights(f[0], f[1], f[2], weight);
+    double sum = 0, value[8];
+    for (int i = 0; i < 8; i++) {
+      const int exponent = -(int)(bits32() % (uint32_t)(spread + 1)) - (kind == 2 && i >= 4 ? 4 : 0);
+      value[i] = (float)(ldexpf(uniform(0.5f, 1), exponent) * (bits32() & 1 ? 1.0f : -1.0f));
+      if (of[i] >= 8 && (chosen < 0 || bits32() & 1)) chosen = i;
+    }
+    for (int i = 0; i < 8; i++)
+      if (i != chosen) sum += of[i] * value[i];
+    value[chosen] = (float)(-sum / of[chosen]);
+    for (int i = 0; i < 8; i++)
+      t[(size_t)((i >> 2) * 2 + (i >> 1 & 1)) * 2 * CELLS + (size_t)(2 * c + (i & 1))] = (float)value[i];
+    p.push_back({2 * (float)c + 0.5f + (float)f[0] / 256, 0.5f + (float)f[1] / 256, 0.5f + (float)f[2] / 256});
+  }
+  fetches(group, t, 2 * CELLS, 2, 2, 1, cudaAddressModeClamp, cudaFilterModeLinear, 0, p);
+}
+
+int main(int argc, char **argv) {
+  const char *groups = argc > 1 ? argv[1] : "";
+  if (strcmp(groups, "cancelling") == 0) {
+    for (int spread = 0; spread <= 16; spread = spread ? 2 * spread : 1)
+      for (int kind = 0; kind < 3; kind++) {
+        char group[32];
+        snprintf(group, sizeof group, "cancelling-%d-%d", spread, kind);
+        cancelling(spread, kind, group);
+      }
+    return 0;
+  }
+  if (strcmp(groups, "exponents") == 0) { /* more of those that tell most about the sum */
     exponents(6, "exponents-6", 0, 1, 6000), exponents(12, "exponents-12", 0, 1, 6000);
     exponents(20, "exponents-20", 0, 1, 6000), exponents(40, "exponents-40", 0, 1, 6000);
     return 0;
