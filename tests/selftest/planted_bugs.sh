@@ -11,7 +11,7 @@ build=$(realpath "$1")
 shift
 wanted=" $* "
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work"; kill $(jobs -p) 2>/dev/null' EXIT
 failed=0 passed=0
 export EMULATOR_PROCESSORS=6 EMULATOR_QUIET=1 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=0
 grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja' "$build/CMakeCache.txt" || { echo "planted_bugs.sh reads Ninja's commands; $build has none"; exit 77; }
@@ -24,7 +24,7 @@ command_of() { ninja -C "$build" -t commands "$1" | grep -E -- "$2" | tail -1; }
 
 # planted NAME BUILDS PROGRAM "SOURCE..." FILE SED PATTERN COMMAND...: after the edit of FILE, which each SOURCE is or includes, the command fails and tells the pattern; {} stands for the program
 planted() {
-  local name=$1 builds=$2 program=$3 sources=$4 file=$5 edit=$6 pattern=$7 source compile link said code objects=
+  local name=$1 builds=$2 program=$3 sources=$4 file=$5 edit=$6 pattern=$7 source compile link code objects=
   shift 7
   case $builds in *"$kind"*) ;; *) return ;; esac
   case $wanted in "  " | *" $name "*) ;; *) return ;; esac
@@ -49,13 +49,21 @@ planted() {
   done
   link=$(command_of "$program" " -o $program ")
   (cd "$build" && eval "$(sed -E "s# -o $program #$objects -o $work/$program #" <<<"$link")") || return
-  said=$(timeout 300 "${@//\{\}/$work/$program}" 2>&1)
+  # the watching build is ended as soon as it has told; the others are to end by themselves, and to fail
+  if [ $kind = watch ]; then
+    timeout 300 stdbuf -oL "${@//\{\}/$work/$program}" >"$work/said" 2>&1 &
+    local running=$!
+    tail -n +1 -s 0.1 --pid=$running -f "$work/said" 2>/dev/null | grep -qE -m 1 -- "$pattern" && kill $running 2>/dev/null
+    wait $running 2>/dev/null
+  else
+    timeout 300 "${@//\{\}/$work/$program}" >"$work/said" 2>&1
+  fi
   code=$?
-  if [ $code != 0 ] && grep -qE -- "$pattern" <<<"$said"; then
+  if [ $code != 0 ] && grep -qE -- "$pattern" "$work/said"; then
     echo "caught $name"
     passed=$((passed + 1))
   else
-    echo "FAIL $name: exit code $code, and nothing told '$pattern': $(tail -1 <<<"$said")"
+    echo "FAIL $name: exit code $code, and nothing told '$pattern': $(tail -1 "$work/said")"
     failed=$((failed + 1))
   fi
 }
