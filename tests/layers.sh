@@ -25,6 +25,9 @@ if git ls-files -- 'solvers/*.[ch]' | xargs grep -nE '#include "(kernels/cuda|cp
 if git ls-files -- 'datasets/*.[ch]' | xargs grep -nE '#include "(solvers|experiments|cpu_ref|kernels/(cuda|[a-z]+)/)' | grep -v 'kernels/base/'; then fail "datasets includes more than base"; fi
 if git ls-files -- kernels cpu_ref solvers datasets | xargs grep -nE '#include "experiments/'; then fail "something below the runner includes it"; fi
 
+# A property of a variant is a field of its ops table; no code reads it off a name.
+if git ls-files -- kernels cpu_ref solvers experiments/runner | xargs grep -nE 'str(str|n?cmp)\([^;]*"([^"]*(cpu|cuda|gpu)[/-]|[^"]*texture|[^"]*linear[0-9"]|[^"]*fused)'; then fail "a property read off a variant's name"; fi
+
 # The runner's parts: cli > run > check, report > record > descriptor > workloads > inputs, machine > base. A part includes itself and what is after it.
 part() { # NAME MAY_INCLUDE
   includes "^[^:]*:[0-9]*:#include (<|\"(kernels|solvers|datasets|cpu_ref)/|\"experiments/runner/($1${2:+|$2})/)" "experiments/runner/$1/*.[ch]"

@@ -143,8 +143,8 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   return RB_OK;
 }
 
-const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
-                                       NULL,     pad,  crop, destroy, 0};
+const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp,    determinant, bracket,
+                                       longest,  NULL, pad,  crop,    destroy, 0,           0};
 
 double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component,
                             int64_t node) {

@@ -118,8 +118,8 @@ done:
                               const void *m, void *out) {                                                        \
     return sums(p, sigma, nx, (arrays){.x = x, .q = q, .p = m, .second = out}, add);                             \
   }                                                                                                              \
-  const rb_gausssum_ops rb_gausssum_##name = {supports, plan,    name##_flow, name##_backward, name##_sum, NULL, \
-                                              NULL,     destroy, NULL};
+  const rb_gausssum_ops rb_gausssum_##name = {                                                                   \
+      supports, plan, name##_flow, name##_backward, name##_sum, NULL, NULL, destroy, NULL, 0};
 
 VARIANT(pairwise, pairwise)
 VARIANT(block, in_blocks)

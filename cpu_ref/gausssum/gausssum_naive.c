@@ -88,4 +88,4 @@ static rb_status sum(rb_gausssum_plan *plan_, double sigma, int64_t nx, const vo
   return RB_OK;
 }
 
-const rb_gausssum_ops rb_gausssum_naive = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL};
+const rb_gausssum_ops rb_gausssum_naive = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL, 1};

@@ -89,4 +89,4 @@ static rb_status run_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const vo
 }
 
 const rb_gausssum_ops rb_gausssum_omp = {supports, plan, run_flow, run_backward, run_sum,
-                                         NULL,     NULL, destroy,  workspace};
+                                         NULL,     NULL, destroy,  workspace,    0};

@@ -118,4 +118,4 @@ static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *
   return RB_OK;
 }
 
-const rb_gausssum_ops rb_gausssum_ref = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL};
+const rb_gausssum_ops rb_gausssum_ref = {supports, plan, flow, backward, sum, NULL, NULL, destroy, NULL, 0};

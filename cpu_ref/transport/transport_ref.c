@@ -208,5 +208,6 @@ done:
   return st;
 }
 
-const rb_transport_ops rb_transport_ref = {supports,    plan,   velocity, state, history, adjoint,
-                                           incremental, advect, jacobian, map,   destroy};
+const rb_transport_ops rb_transport_ref = {
+    supports, plan,     velocity, state,   history, adjoint, incremental,
+    advect,   jacobian, map,      destroy, 0,       0,       1}; /* of the host's memory, not counted */

@@ -85,12 +85,20 @@ void rb_compose_destroy(rb_compose_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
+int rb_compose_weight_bits(const rb_variant *variant) {
+  const rb_compose_ops *ops = variant->ops;
+  return ops ? ops->weight_bits : 0;
+}
+int rb_compose_texture_floats(const rb_variant *variant) {
+  const rb_compose_ops *ops = variant->ops;
+  return ops ? ops->texture_floats : 0;
+}
+
 double rb_compose_bytes(const rb_compose_desc *d) {
   return 9.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
 }
 double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *d, double range, double reach) {
-  const rb_compose_ops *ops = variant ? variant->ops : NULL; /* NULL also where CUDA is not built */
-  const int bits = ops ? ops->weight_bits : 0;
+  const int bits = variant ? rb_compose_weight_bits(variant) : 0;
   return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach) +
          (bits ? 3 * 2 * range * ldexp(1, -bits) : 0);
 }

@@ -49,8 +49,13 @@ typedef struct {
   rb_status (*pad)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   rb_status (*crop)(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
   void (*destroy)(rb_compose_plan *p);
-  int weight_bits; /* fractional bits of the hardware's weights; 0: as many as the data */
+  int weight_bits;    /* fractional bits of the hardware's weights; 0: as many as the data */
+  int texture_floats; /* a voxel, that a plan keeps besides in textures */
 } rb_compose_ops;
+
+/* The two of a variant; 0 where it is not built. */
+int rb_compose_weight_bits(const rb_variant *variant);
+int rb_compose_texture_floats(const rb_variant *variant);
 
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out);
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */

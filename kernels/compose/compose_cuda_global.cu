@@ -57,4 +57,5 @@ extern "C" const rb_compose_ops rb_compose_global = {compose_supports,
                                                      compose_pad,
                                                      compose_crop,
                                                      compose_destroy,
+                                                     0,
                                                      0};

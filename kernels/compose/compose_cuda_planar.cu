@@ -154,4 +154,5 @@ extern "C" const rb_compose_ops rb_compose_planar = {supports,
                                                      compose_pad,
                                                      compose_crop,
                                                      compose_destroy,
+                                                     0,
                                                      0};

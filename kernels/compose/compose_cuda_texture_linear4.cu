@@ -25,4 +25,5 @@ extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports,
                                                               compose_pad,
                                                               compose_crop,
                                                               texture_destroy,
-                                                              8};
+                                                              8,
+                                                              4};

@@ -36,4 +36,5 @@ extern "C" const rb_compose_ops rb_compose_texture_lookup = {texture_supports,
                                                              compose_pad,
                                                              compose_crop,
                                                              texture_destroy,
-                                                             0};
+                                                             0,
+                                                             3};

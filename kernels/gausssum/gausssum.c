@@ -70,12 +70,16 @@ double rb_gausssum_flops(const rb_gausssum_desc *d, char which) {
   return pairs * (3 * dim + 1 + dim * (which == 's' ? 2 : which == 'f' ? 5 : 15));
 }
 
+int rb_gausssum_sequential(const rb_variant *variant) {
+  const rb_gausssum_ops *ops = variant->ops;
+  return ops && ops->sequential;
+}
+
 /* Roundings are as often up as down, so they pile up like the root of their number: n in sequence, some hundred in
  * blocks; a term has dozens of its own. */
 double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *d, double size) {
   const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, n = (double)d->n;
-  const int sequence = strcmp(variant->name, "cpu/naive") == 0;
-  return 2 * eps * size * sqrt(fmax(64, sequence ? n : fmin(n, 256)));
+  return 2 * eps * size * sqrt(fmax(64, rb_gausssum_sequential(variant) ? n : fmin(n, 256)));
 }
 
 size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc) {

@@ -54,6 +54,7 @@ typedef struct {
   void (*destroy)(rb_gausssum_plan *p);
   size_t (*workspace)(
       const rb_gausssum_desc *desc); /* bytes that plan takes on the backend; NULL: none to speak of */
+  int sequential;                    /* 1: adds the terms of a sum one after another; 0: in blocks, or compensated */
 } rb_gausssum_ops;
 
 rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out);
@@ -79,6 +80,8 @@ void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 void rb_gausssum_oracle_row(const rb_gausssum_desc *desc, double sigma, const void *q, const void *m,
                             const void *alpha, const void *beta, int64_t i, double first[3], double second[3]);
 
+/* Whether the variant adds a sum's terms one after another; 0 for one that is not built here. */
+int rb_gausssum_sequential(const rb_variant *variant);
 /* Bytes on the backend that a plan holds besides its arguments; 0 for a variant that is not built here. */
 size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc);
 /* Useful FLOPs of one flow, backward or sum: per pair 3 dim for the distance, 1 exp, then 2 dim (sum), 5 dim (flow),

@@ -164,5 +164,5 @@ static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const voi
                       end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow,    backward, sum,
-                                                       NULL,     NULL, destroy, workspace};
+extern "C" const rb_gausssum_ops rb_gausssum_cublas = {supports, plan, flow,    backward,  sum,
+                                                       NULL,     NULL, destroy, workspace, 0};

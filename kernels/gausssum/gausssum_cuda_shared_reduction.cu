@@ -79,4 +79,4 @@ static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *
 }
 
 extern "C" const rb_gausssum_ops rb_gausssum_shared_reduction = {supports, plan, flow,    backward, sum,
-                                                                 NULL,     NULL, destroy, NULL};
+                                                                 NULL,     NULL, destroy, NULL,     0};

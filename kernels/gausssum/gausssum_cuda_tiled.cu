@@ -265,5 +265,5 @@ static rb_status sum(rb_gausssum_plan *head, double sigma, int64_t nx, const voi
              : launch_rows<3, vector_sum<3> >(p->processors, k, (int)nx, to, (int)head->desc.n, from, end_sum(out));
 }
 
-extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan,       flow,    backward, sum,
-                                                      shoot,    shoot_back, destroy, workspace};
+extern "C" const rb_gausssum_ops rb_gausssum_tiled = {supports, plan,       flow,    backward,  sum,
+                                                      shoot,    shoot_back, destroy, workspace, 0};

@@ -79,18 +79,23 @@ double rb_interp_paper_flops(const char *tag) {
   return 0;
 }
 
+int rb_interp_weight_bits(const rb_variant *variant) {
+  const rb_interp_ops *ops = variant->ops;
+  return ops ? ops->weight_bits : 0;
+}
+
 /* Rounding: sums of up to 64 products whose weights sum to at most 1.25^3 in modulus, behind a prefilter
  * of gain 3^1.5 for the B-spline. An 8-bit fraction shifts each axis by up to 2^-9 cell, so neighbouring
  * values that differ by up to 2*range move the result by 2*range*2^-9 an axis, times the weights' modulus. The unit's
  * eight weights are whole 256ths, too: two parts along the second axis and four along the third are rounded, each by
  * up to 2^-9 from one neighbour to the other (tests/emulator/src/texture_unit.cpp). */
 double rb_interp_tolerance(const rb_variant *variant, const rb_interp_desc *desc, double range) {
-  const rb_interp_ops *ops = variant->ops;
+  const int bits = rb_interp_weight_bits(variant);
   double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
   double gain = desc->basis == RB_LINEAR ? 1 : desc->basis == RB_LAGRANGE ? 2 : 5.2;
   double rounding = 12 * eps * gain * range;
-  if (ops->weight_bits == 0) return rounding;
-  return rounding + (3 + 2 + 4) * 2 * range * gain / (double)(2 << ops->weight_bits);
+  if (bits == 0) return rounding;
+  return rounding + (3 + 2 + 4) * 2 * range * gain / (double)(2 << bits);
 }
 
 const char *rb_interp_basis_name(rb_interp_basis b) {

@@ -55,6 +55,9 @@ typedef struct {
   int weight_bits; /* 8: the texture unit's fraction; 0: weights in the field's own precision */
 } rb_interp_ops;
 
+/* The variant's weight_bits; 0 where it is not built. */
+int rb_interp_weight_bits(const rb_variant *variant);
+
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes below 1 or components other than 1 or 3. */
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out);
 rb_status rb_interp_load(rb_interp_plan *plan, const void *f);

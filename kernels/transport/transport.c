@@ -27,7 +27,10 @@ static const rb_transport_ops *ops_of(const rb_transport_plan *p) { return p->va
 
 rb_status rb_transport_velocity(rb_transport_plan *p, const void *v) { return ops_of(p)->velocity(p, v); }
 rb_status rb_transport_state(rb_transport_plan *p, const void *m0) { return ops_of(p)->state(p, m0); }
-const void *rb_transport_history(const rb_transport_plan *p, int j) { return ops_of(p)->history(p, j); }
+const void *rb_transport_history(const rb_transport_plan *p, int j, rb_dtype *type) {
+  if (type) *type = ops_of(p)->in_double ? RB_F64 : p->desc.dtype;
+  return ops_of(p)->history(p, j);
+}
 rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b) {
   return ops_of(p)->adjoint(p, lambda, b);
 }
@@ -39,6 +42,10 @@ rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, vo
   return ops_of(p)->jacobian(p, divergence, det);
 }
 rb_status rb_transport_map(rb_transport_plan *p, void *u) { return ops_of(p)->map(p, u); }
+int rb_transport_fields(const rb_variant *variant, int steps) {
+  const rb_transport_ops *ops = variant->ops;
+  return ops ? ops->fields + steps * ops->fields_a_step : 0;
+}
 void rb_transport_destroy(rb_transport_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }

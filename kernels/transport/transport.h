@@ -55,6 +55,8 @@ typedef struct {
   rb_status (*jacobian)(rb_transport_plan *p, const void *divergence, void *det);
   rb_status (*map)(rb_transport_plan *p, void *u);
   void (*destroy)(rb_transport_plan *p);
+  int fields, fields_a_step; /* that a plan holds on the backend, besides its kernels' own */
+  int in_double;             /* 1: computes and keeps its history in float64, whatever the description's type */
 } rb_transport_ops;
 
 /* RB_EINVAL: steps outside 1 .. 64, kernels of another backend. */
@@ -64,8 +66,9 @@ rb_status rb_transport_create(const rb_variant *variant, const rb_transport_desc
 rb_status rb_transport_velocity(rb_transport_plan *p, const void *v);
 /* m0 -> history. */
 rb_status rb_transport_state(rb_transport_plan *p, const void *m0);
-/* m^j of the last state, j = 0 .. steps. */
-const void *rb_transport_history(const rb_transport_plan *p, int j);
+/* m^j of the last state, j = 0 .. steps, and the type of its values (may be NULL); the plan's, until the next state.
+ */
+const void *rb_transport_history(const rb_transport_plan *p, int j, rb_dtype *type);
 /* lambda: l(1) on entry, used up. b [3][N]. Needs a state. Serves gradient and Hessian alike. */
 rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b);
 /* mt(1) of the Gauss-Newton incremental state for the direction vt [3][N]. Needs a state. */
@@ -77,6 +80,8 @@ rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, vo
 /* u [3][N] grid cells: what is transported to t = 1 is its start at x + u(x). */
 rb_status rb_transport_map(rb_transport_plan *p, void *u);
 void rb_transport_destroy(rb_transport_plan *p); /* takes NULL */
+/* Fields [n1][n2][n3] that a plan holds on the backend, its kernels' own not counted; 0 where it is not built. */
+int rb_transport_fields(const rb_variant *variant, int steps);
 
 /* brunn2020 Table 1: interpolations and first derivatives by function. d = 3. */
 static inline int rb_transport_paper_interpolations(const char which, int steps) {

@@ -13,7 +13,7 @@ static const char *const_part(const composed *p, const void *field, int64_t i) {
   return (const char *)field + (size_t)i * p->field_bytes;
 }
 
-static rb_status supports(const rb_transport_desc *d) {
+rb_status rb_composed_supports(const rb_transport_desc *d) {
   (void)d;
   return RB_OK; /* its kernels say what they support when they are planned */
 }
@@ -54,12 +54,12 @@ done:
   return st; /* the caller closes what was opened */
 }
 
-static void destroy(rb_transport_plan *head) {
+void rb_composed_destroy(rb_transport_plan *head) {
   rb_composed_close((composed *)head);
   free(head);
 }
 
-static rb_status plan(const rb_backend *backend, const rb_transport_desc *d, rb_transport_plan **out) {
+rb_status rb_composed_plan(const rb_backend *backend, const rb_transport_desc *d, rb_transport_plan **out) {
   rb_status st = RB_OK;
   composed *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
@@ -67,7 +67,7 @@ static rb_status plan(const rb_backend *backend, const rb_transport_desc *d, rb_
   *out = &p->head;
   return RB_OK;
 done:
-  if (p) destroy(&p->head);
+  if (p) rb_composed_destroy(&p->head);
   return st;
 }
 
@@ -266,28 +266,3 @@ rb_status rb_composed_map(rb_transport_plan *head, void *u) {
 done:
   return st;
 }
-
-const rb_transport_ops rb_transport_cpu = {supports,
-                                           plan,
-                                           rb_composed_velocity,
-                                           rb_composed_state,
-                                           rb_composed_history,
-                                           rb_composed_adjoint,
-                                           rb_composed_incremental,
-                                           rb_composed_advect,
-                                           rb_composed_jacobian,
-                                           rb_composed_map,
-                                           destroy};
-#ifdef RB_WITH_CUDA
-const rb_transport_ops rb_transport_cuda = {supports,
-                                            plan,
-                                            rb_composed_velocity,
-                                            rb_composed_state,
-                                            rb_composed_history,
-                                            rb_composed_adjoint,
-                                            rb_composed_incremental,
-                                            rb_composed_advect,
-                                            rb_composed_jacobian,
-                                            rb_composed_map,
-                                            destroy};
-#endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cuda/fused shares with the composed transport: its plan, its small steps, and the functions that it keeps. */
+/* The transport that is composed of the small families' kernels: its plan, its small steps, its functions. They run
+ * on any backend: cpu/composed and cuda/composed differ by the kernels that they name, and cuda/fused replaces some.
+ */
 #ifndef RB_TRANSPORT_COMPOSED_H
 #define RB_TRANSPORT_COMPOSED_H
 
@@ -36,6 +38,9 @@ rb_status rb_composed_interpolate_vector(rb_composed *p, const void *f, const vo
 rb_status rb_composed_need_state_feet(rb_composed *p);
 rb_status rb_composed_need_adjoint_feet(rb_composed *p);
 
+rb_status rb_composed_supports(const rb_transport_desc *desc);
+rb_status rb_composed_plan(const rb_backend *backend, const rb_transport_desc *desc, rb_transport_plan **out);
+void rb_composed_destroy(rb_transport_plan *head);
 rb_status rb_composed_velocity(rb_transport_plan *head, const void *v);
 rb_status rb_composed_state(rb_transport_plan *head, const void *m0);
 const void *rb_composed_history(const rb_transport_plan *head, int j);
@@ -44,6 +49,14 @@ rb_status rb_composed_incremental(rb_transport_plan *head, const void *vt, void 
 rb_status rb_composed_advect(rb_transport_plan *head, void *f);
 rb_status rb_composed_jacobian(rb_transport_plan *head, const void *divergence, void *det);
 rb_status rb_composed_map(rb_transport_plan *head, void *u);
+
+/* An ops table of these functions. 15 fields: four of three components, two of one, the history's first. */
+#define RB_COMPOSED_TRANSPORT                                                                                    \
+  {                                                                                                              \
+    rb_composed_supports, rb_composed_plan, rb_composed_velocity, rb_composed_state, rb_composed_history,        \
+        rb_composed_adjoint, rb_composed_incremental, rb_composed_advect, rb_composed_jacobian, rb_composed_map, \
+        rb_composed_destroy, 15, 1, 0                                                                            \
+  }
 
 #ifdef __cplusplus
 }

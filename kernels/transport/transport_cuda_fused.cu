@@ -384,4 +384,7 @@ extern "C" const rb_transport_ops rb_transport_fused = {
     rb_composed_jacobian,
     rb_composed_map,
     destroy,
+    20, /* as composed, and five of scratch */
+    8,  /* the history, its gradient, its values at the feet, the series */
+    0,
 };

@@ -128,6 +128,8 @@ rb_status rb_claire_jacobian(rb_claire *c, float *det, rb_claire_determinant *ou
 rb_status rb_claire_labels(rb_claire *c, const float *labels, int smoothed, float *out);
 void rb_claire_destroy(rb_claire *c); /* takes NULL */
 
+/* Bits of the weights that a variant's transport interpolates with; 0: as many as the data, or not built. */
+int rb_claire_weight_bits(const rb_variant *variant);
 /* Bytes on the backend, and on the host for a GPU variant, that create and solve take. */
 rb_status rb_claire_predict(const rb_variant *variant, const rb_claire_options *options, rb_grid grid,
                             size_t *backend, size_t *host);

@@ -71,6 +71,13 @@ const rb_family rb_claire_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+int rb_claire_weight_bits(const rb_variant *variant) {
+  const rb_claire_config *c = variant->ops;
+  const rb_variant *interp;
+  if (!c || rb_variant_find(&rb_interp_family, c->interp, &interp) != RB_OK) return 0;
+  return rb_interp_weight_bits(interp);
+}
+
 rb_claire_options rb_claire_defaults(void) {
   return (rb_claire_options){.beta = 5e-4,
                              .beta_div = 1e-4,
@@ -119,10 +126,12 @@ rb_status rb_claire_predict(const rb_variant *variant, const rb_claire_options *
   const rb_claire_config *c = variant->ops;
   *backend = *host = 0;
   if (!c) return rb_variant_available(variant);
-  double n = (double)rb_grid_points(grid), coefficients = (double)rb_spectral_coefficients(grid), steps = o->steps;
+  double n = (double)rb_grid_points(grid), coefficients = (double)rb_spectral_coefficients(grid);
   double vector = 3 * (c->coordinates == RB_COEFFICIENTS ? coefficients : n);
-  double transport = (steps + 1 + 14) * n, kernels = 3 * n, spectral = 3 * coefficients;
-  if (strcmp(c->transport, "cuda/fused") == 0) transport += (7 * steps + 5) * n;
+  double kernels = 3 * n, spectral = 3 * coefficients;
+  const rb_variant *variant_of_transport;
+  if (rb_variant_find(&rb_transport_family, c->transport, &variant_of_transport) != RB_OK) return RB_EINVAL;
+  const double transport = rb_transport_fields(variant_of_transport, o->steps) * n;
   if (variant->backend == RB_CUDA) spectral += 8 * coefficients; /* work areas of four plans */
   if (c->scheme == RB_SPECTRAL) spectral += (variant->backend == RB_CUDA ? 11 : 3) * coefficients;
   double values = 9 * n + 13 * vector + transport + kernels + spectral;

@@ -54,7 +54,7 @@ rb_status rb_claire_objective(rb_claire *c, const void *x, double *objective, vo
   RB_TRY(rb_transport_velocity(c->transport, c->is_zero ? NULL : c->v));
   RB_TRY(rb_transport_state(c->transport, c->template_image));
   RB_TRY(rb_field_combine(c->field, c->n, 1, c->reference_image, -1,
-                          rb_transport_history(c->transport, c->options.steps), 0, c->lambda));
+                          rb_transport_history(c->transport, c->options.steps, NULL), 0, c->lambda));
   RB_TRY(rb_field_dot(c->field, c->n, c->lambda, c->lambda, &c->mismatch));
   c->mismatch *= c->hd / 2;
   RB_TRY(regularisation(c, x, &penalty));

@@ -15,7 +15,7 @@ rb_status rb_claire_velocity(rb_claire *c, float *v) {
 }
 
 rb_status rb_claire_warped(rb_claire *c, float *m) {
-  return rb_claire_download(c, rb_transport_history(c->transport, c->options.steps), c->n, m);
+  return rb_claire_download(c, rb_transport_history(c->transport, c->options.steps, NULL), c->n, m);
 }
 
 rb_status rb_claire_images(rb_claire *c, float *t, float *r) {

@@ -302,21 +302,25 @@ static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out) {
   rb_status st = RB_OK;
   const rb_demons_config *c = variant->ops;
-  const rb_variant *v;
+  const rb_variant *v, *compose;
   *out = 0;
   RB_TRY(check_options(options));
   const rb_smooth_desc smooth = smoothing(options, c, padded(options, grid));
   RB_TRY(rb_variant_find(&rb_smooth_family, c->smooth, &v));
   RB_TRY(rb_smooth_possible(v, &smooth));
-  /* four vectors, three images; textures of float4 where they are used */
-  *out = (size_t)rb_grid_points(smooth.grid) *
-             (15 + (strstr(c->compose, "linear4")   ? 4
-                    : strstr(c->compose, "texture") ? 3
-                                                    : 0)) *
+  RB_TRY(rb_variant_find(&rb_compose_family, c->compose, &compose));
+  /* four vectors, three images; textures where they are used */
+  *out = (size_t)rb_grid_points(smooth.grid) * (size_t)(15 + rb_compose_texture_floats(compose)) *
              rb_dtype_size(c->dtype) +
          rb_smooth_workspace(v, &smooth);
 done:
   return st;
+}
+int rb_demons_weight_bits(const rb_variant *variant) {
+  const rb_demons_config *c = variant->ops;
+  const rb_variant *compose;
+  if (!c || rb_variant_find(&rb_compose_family, c->compose, &compose) != RB_OK) return 0;
+  return rb_compose_weight_bits(compose);
 }
 rb_status rb_demons_start(rb_demons *s, const float *velocity) {
   rb_status st = RB_OK;

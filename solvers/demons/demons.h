@@ -73,6 +73,8 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
 double rb_demons_setup_seconds(const rb_demons *s);
 /* Bytes on the backend that _create asks for; fails as it would on the options. */
 rb_status rb_demons_predict(const rb_variant *variant, const rb_demons_options *options, rb_grid grid, size_t *out);
+/* Bits of the weights that its compositions interpolate with; 0: as many as the data, or not built. */
+int rb_demons_weight_bits(const rb_variant *variant);
 /* Where the next solve begins: velocity [3][n] on the host, in voxels; NULL: 0, the default. */
 rb_status rb_demons_start(rb_demons *s, const float *velocity);
 /* Time the parts of every iteration by stamps from now on, or no more. */

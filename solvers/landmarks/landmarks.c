@@ -32,6 +32,11 @@ const rb_family rb_landmarks_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+int rb_landmarks_sequential(const rb_variant *variant) {
+  const rb_landmarks_config *c = variant->ops;
+  const rb_variant *sums;
+  return c && rb_variant_find(&rb_gausssum_family, c->gausssum, &sums) == RB_OK && rb_gausssum_sequential(sums);
+}
 rb_landmarks_options rb_landmarks_defaults(void) {
   return (rb_landmarks_options){.sigma = 1.5, .lambda = 250000, .steps = 40, .evaluations = 400, .dtype = RB_F32};
 }

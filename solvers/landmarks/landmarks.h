@@ -32,6 +32,8 @@ typedef struct {
   const volatile int *interrupted;
 } rb_landmarks_options;
 rb_landmarks_options rb_landmarks_defaults(void);
+/* Whether a variant of rb_landmarks_family adds its sums' terms one after another, as the papers' CPU code. */
+int rb_landmarks_sequential(const rb_variant *variant);
 
 typedef struct {
   int evaluation;

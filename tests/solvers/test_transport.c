@@ -34,7 +34,9 @@ static void known_flow(int steps, int64_t n1, const char *basis, double *state_e
   ok(rb_transport_velocity(t, u));
   ok(rb_transport_state(t, m));
   ok(rb_transport_jacobian(t, div, det));
-  const double *final = rb_transport_history(t, steps);
+  rb_dtype kept;
+  const double *final = rb_transport_history(t, steps, &kept);
+  assert_int_equal(kept, RB_F64);
   *state_error = *det_error = 0;
   for (int64_t i = 0; i < n; i++) {
     double x = (double)(i / N2 / N2) * rb_grid_spacing(g, 0), x0 = foot(x, a), e = 1e-4;

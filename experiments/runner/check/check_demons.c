@@ -110,8 +110,7 @@ done:
  * of it there and back); trilinear values add less. In units of length both fall with the voxel: halved at least, but
  * for a tenth. */
 void rb_check_demons(rb_checker *c) {
-  const rb_demons_config *config = c->variant->ops;
-  const double weights = strstr(config->compose, "texture-linear")
+  const double weights = rb_demons_weight_bits(c->variant)
                              ? 0.05
                              : 1e-4; /* voxels: the texture unit's 8 bits in every squaring, float32 */
   const rb_variant *exact;

@@ -107,10 +107,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
                               r->greatest_after, r->seconds,         r->evaluations};
     for (int q = 0; q < 6; q++) mean[q] += values[q] / s->subjects;
   }
-  rb_outcome_verify(
-      o, "relative error of the objective, worst subject", off,
-      strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") == 0 ? 0.02 : 2e-3,
-      "cpu float64 at the same momentum");
+  rb_outcome_verify(o, "relative error of the objective, worst subject", off,
+                    rb_landmarks_sequential(s->c->variant) ? 0.02 : 2e-3, "cpu float64 at the same momentum");
   rb_outcome_verify(o, "objective over its start, worst subject", rose, 1, "descent");
   rb_outcome_metric(o, "distance_before", mean[0], "mm",
                     "mean over subjects of the mean distance of corresponding points");

@@ -269,8 +269,7 @@ static double worse(double worst, double e) { return worst == worst && !(e <= wo
  * anti-aliased phantom, 3e-7 once its intensities are whole numbers. 8-bit weights move energies by some 1e-3. The
  * last energy is compared at a velocity that has lost what it held in the padding. */
 static void verify_values(const state *s, rb_outcome *o) {
-  const rb_demons_config *config = s->c->variant->ops;
-  const int texture = strstr(config->compose, "texture-linear") != NULL,
+  const int texture = rb_demons_weight_bits(s->c->variant) != 0,
             whole_numbers = strcmp(rb_case_axis(s->c, "images", "bytes"), "bytes") == 0;
   const int checked = TWIN_ITERATIONS < s->options.iterations ? TWIN_ITERATIONS : s->options.iterations;
   const rb_demons_result *r = &s->result;

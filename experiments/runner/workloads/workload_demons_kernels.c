@@ -34,13 +34,16 @@ typedef struct {
   void *a, *b, *out; /* device [3][n]: the field, its copy, the result */
 } state;
 
+static int texture_floats(const rb_case *c) {
+  for (int i = 0; i < rb_compose_family.count; i++)
+    if (c->variant == &rb_compose_family.variants[i]) return rb_compose_texture_floats(c->variant);
+  return 0;
+}
 static size_t bytes_of(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
 /* The field, its copy or the plan's scratch, the result, and the baseline's scratch. The field itself comes of a
  * registration on the CPU, beside the plan. */
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
-  const size_t kernels = 4 * bytes_of(c) + (strstr(c->variant->name, "texture-linear4") ? bytes_of(c) * 4 / 3
-                                            : strstr(c->variant->name, "texture")       ? bytes_of(c)
-                                                                                        : 0);
+  const size_t kernels = 4 * bytes_of(c) + bytes_of(c) / 3 * (size_t)texture_floats(c);
   const size_t registration = rb_demons_velocity_bytes(rb_case_axis(c, "data", "phantom"));
   const int on_host = c->variant->backend == RB_CPU;
   (void)rotations;

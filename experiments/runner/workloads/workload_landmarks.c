@@ -264,7 +264,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   const rb_landmarks_result *r = &s->result;
   rb_landmarks *twin = NULL;
   double objective, *momentum = malloc((size_t)(s->set[0].n * s->set[0].dim) * sizeof *momentum);
-  int naive = strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") == 0;
+  const int naive = rb_landmarks_sequential(s->c->variant);
   (void)turn;
   RB_CHECK(momentum, RB_ENOMEM, "host memory");
   rb_outcome_data(o, s->sha256[0] ? s->file : NULL, s->sha256);
@@ -381,7 +381,7 @@ static rb_status verify_gradient(void *p, int turn, rb_outcome *o) {
   RB_TRY(slope_error(s, &slope));
   rb_outcome_verify(o, "gradient against the slope of the objective", slope, 0.01,
                     "central difference along the gradient");
-  if (n <= FEW && strcmp(((const rb_landmarks_config *)s->c->variant->ops)->gausssum, "cpu/naive") != 0) {
+  if (n <= FEW && !rb_landmarks_sequential(s->c->variant)) {
     g = malloc((size_t)unknowns * sizeof *g);
     RB_CHECK(g, RB_ENOMEM, "host memory");
     RB_TRY(create(s, &exact, &twin));

@@ -158,8 +158,7 @@ done:
 /* What float32, and the texture unit's 8-bit weights, may change: the mismatch is a sum over all voxels; the gradient
  * at the end of a solve is a small difference of large terms (regularisation against body force). */
 static void verify_values(const state *s, rb_outcome *o) {
-  const rb_claire_config *config = s->c->variant->ops;
-  int texture = strncmp(config->interp, "cuda/texture", 12) == 0;
+  const int texture = rb_claire_weight_bits(s->c->variant) != 0;
   rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_END_CONVERGED ? 0 : 1, 0,
                     "stopping rule");
   rb_outcome_verify(o, "relative error of the mismatch", fabs(s->result.mismatch / s->twin_mismatch - 1),

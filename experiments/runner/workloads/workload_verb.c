@@ -238,13 +238,15 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   static const char twin[] = "cpu float64 at the velocity of the file";
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->c->grid);
-  const int texture = strncmp(s->c->variant->ops, "gpu-", 4) == 0;
-  const double fields = texture ? 0.02 : 1e-3;
+  const rb_variant *variant;
   rb_volume det = {0}, warped = {0};
   truth t = {0};
   double least = INFINITY, most = -INFINITY;
   float *v = malloc(3 * (size_t)n * sizeof *v);
   RB_CHECK(v, RB_ENOMEM, "host memory");
+  RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &variant));
+  const int texture = rb_claire_weight_bits(variant) != 0;
+  const double fields = texture ? 0.02 : 1e-3;
   RB_TRY(read_vectors(s, "velocity.nii.gz", v));
   for (int a = 0; a < 3; a++)
     for (int64_t i = 0; i < n; i++) v[a * n + i] *= (float)rb_grid_spacing(s->c->grid, a); /* cells to radians */

@@ -53,6 +53,7 @@ using namespace emulated;
 extern "C" {
 cufftResult cufftCreate(cufftHandle *out) {
   static int next = 1;
+  if (allocation_fails()) return CUFFT_ALLOC_FAILED;
   plans[ *out = next++] = fft_plan{{}, CUFFT_C2C, 0, nullptr, false};
   return CUFFT_SUCCESS;
 }

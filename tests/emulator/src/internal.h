@@ -84,6 +84,7 @@ struct allocation {
 /* The allocation that holds address p, or null. */
 const allocation *allocation_at(const void *p);
 size_t device_memory_live();
+bool allocation_fails(); /* where a test has set emulator_allocation_fails */
 
 /* ---- execute.cpp ------------------------------------------------------------------------------------------------
  */

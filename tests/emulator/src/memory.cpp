@@ -28,10 +28,15 @@ static char *reserve(size_t bytes) {
   return p == MAP_FAILED ? nullptr : static_cast<char *>(p);
 }
 
+extern "C" int (*emulator_allocation_fails)(void);
+int (*emulator_allocation_fails)(void) = nullptr;
+bool allocation_fails() { return emulator_allocation_fails && emulator_allocation_fails(); }
+
 static cudaError_t take(void **out, size_t bytes, place_of where) {
   void *p = nullptr;
   *out = nullptr;
   if (bytes == 0) return cudaSuccess;
+  if (allocation_fails()) return last_error = cudaErrorMemoryAllocation;
   const size_t most = std::getenv("EMULATOR_BLOCKS") ? (size_t)1 << 46 : this_device().memory;
   if (where == place_of::device && (bytes > most || live + bytes > most))
     return last_error = cudaErrorMemoryAllocation;

@@ -123,6 +123,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *out, const cudaChannelFormatDesc *c, 
     return fail_call(cudaErrorNotSupported, "arrays of 1, 2 or 4 float32 channels are emulated");
   const size_t n[3] = {e.width, e.height ? e.height : 1, e.depth ? e.depth : 1};
   if (n[0] == 0 || n[0] > 16384 || n[1] > 16384 || n[2] > 16384) return last_error = cudaErrorInvalidValue;
+  if (allocation_fails()) return last_error = cudaErrorMemoryAllocation;
   *out = new emulated_array{
       {n[0], n[1], n[2]}, channels, std::vector<float>(n[0] * n[1] * n[2] * (size_t)channels, std::nanf(""))};
   return cudaSuccess;
