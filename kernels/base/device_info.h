@@ -20,6 +20,8 @@ typedef struct {
 
 /* 1 when a usable device is there. runtime_version is filled in builds with CUDA either way. */
 int rb_device_info_read(rb_device_info *out);
+/* The same of device 0, 1, ... below `devices`; 0 where there is none of that number. */
+int rb_device_info_of(int device, rb_device_info *out);
 /* PCI bus address of the current CUDA device, as NVML takes it. RB_EDEVICE without one. */
 rb_status rb_device_bus(char *out, int size);
 /* cudaProfilerStart, cudaProfilerStop: bracket what an attached profiler shall see. No-ops without CUDA. */

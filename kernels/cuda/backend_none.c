@@ -10,10 +10,12 @@ rb_status rb_cuda_backend(const rb_backend **out) {
   return RB_FAIL(RB_EDEVICE, "built without CUDA: configure with nvcc on PATH to get the CUDA variants");
 }
 
-int rb_device_info_read(rb_device_info *out) {
+int rb_device_info_of(int device, rb_device_info *out) {
+  (void)device;
   memset(out, 0, sizeof *out);
   return 0;
 }
+int rb_device_info_read(rb_device_info *out) { return rb_device_info_of(0, out); }
 rb_status rb_device_bus(char *out, int size) {
   (void)out, (void)size;
   return RB_FAIL(RB_EDEVICE, "built without CUDA");

@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern "C" int rb_device_info_read(rb_device_info *out) {
+extern "C" int rb_device_info_of(int device, rb_device_info *out) {
   cudaDeviceProp p;
-  int device = 0;
   memset(out, 0, sizeof *out);
   cudaRuntimeGetVersion(&out->runtime_version);
   cudaDriverGetVersion(&out->driver_version);
-  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&p, device) != cudaSuccess) {
+  if (cudaGetDeviceProperties(&p, device) != cudaSuccess) {
     (void)cudaGetLastError();
     return 0;
   }
@@ -22,6 +21,12 @@ extern "C" int rb_device_info_read(rb_device_info *out) {
   out->shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
   if (cudaGetDeviceCount(&out->devices) != cudaSuccess) out->devices = 1;
   return 1;
+}
+
+extern "C" int rb_device_info_read(rb_device_info *out) {
+  int device = -1; /* of which rb_device_info_of knows no properties */
+  if (cudaGetDevice(&device) != cudaSuccess) (void)cudaGetLastError();
+  return rb_device_info_of(device, out);
 }
 
 extern "C" rb_status rb_device_bus(char *out, int size) {

@@ -133,7 +133,7 @@ static int is_kernel(const rb_family *f) {
 static rb_status whole(const rb_workload *w, const rb_case *c, const rb_backend *b, int *valid) {
   rb_status st = RB_OK;
   void *state = NULL;
-  rb_outcome o = {0};
+  rb_case_result r = {.c = c, .status = RB_CASE_VALID, .ran = 1};
   json_t *j = NULL;
   char *text = NULL;
   *valid = 0;
@@ -141,16 +141,15 @@ static rb_status whole(const rb_workload *w, const rb_case *c, const rb_backend 
   RB_TRY(w->poison(state, 0));
   RB_TRY(w->run(state, 0));
   RB_TRY(b->sync());
-  RB_TRY(w->verify(state, 0, &o));
-  *valid = rb_outcome_is_valid(&o);
-  j = rb_case_json(c, "valid", "");
-  rb_case_json_outcome(j, &o);
+  RB_TRY(w->verify(state, 0, &r.outcome));
+  *valid = rb_outcome_is_valid(&r.outcome);
+  j = rb_case_json(&r);
   text = json_dumps(j, 0);
   *valid = *valid && text;
 done:
   free(text);
   json_decref(j);
-  rb_outcome_free(&o);
+  rb_case_result_free(&r);
   w->teardown(state);
   return st;
 }

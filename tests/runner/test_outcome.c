@@ -45,17 +45,20 @@ static void metrics_are_not_dropped(void **s) {
 static void an_invalid_case_has_no_time(void **s) {
   (void)s;
   for (int valid = 0; valid < 2; valid++) {
-    json_t *c = json_pack("{s:s}", "status", valid ? "valid" : "invalid");
+    rb_case made = {.method = &(rb_method){.label = "m", .kind = "copy"}, .variant = &rb_probe_family.variants[0]};
+    rb_case_result r = {.c = &made, .status = valid ? RB_CASE_VALID : RB_CASE_INVALID, .ran = 1, .timed = 1};
     rb_outcome o = {.details = json_pack("{s:f}", "seconds", 1.0)};
     rb_outcome_metric(&o, "error_rms", 0.1, "1", "");
     rb_outcome_metric(&o, "time_step", 2, "s", "");
     rb_outcome_metric(&o, "pair_rate", 3, "1/s", "");
-    rb_outcome_metric(&o, "rate_field", 4, "B/s", "");
-    rb_case_json_outcome(c, &o);
+    rb_outcome_class(&o, "field", 2, 8);
+    r.outcome = o, r.copy_roof = 16, r.timing = (rb_timing){.median = 1, .energy = NAN, .stop = ""};
+    json_t *c = rb_case_json(&r);
     assert_true(rb_json_metric(c, "error_rms") == 0.1);
-    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 4 : 1);
+    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 8 : 1);
+    assert_true(!valid || (rb_json_metric(c, "rate_field") == 4 && rb_json_metric(c, "percent_field") == 25));
     assert_int_equal(json_object_get(c, "details") != NULL, valid);
-    rb_outcome_free(&o);
+    rb_case_result_free(&r);
     json_decref(c);
   }
 }

@@ -6,6 +6,7 @@
 #include "kernels/base/backend.h"
 #include "kernels/registry/registry.h"
 #include "kernels/base/device_info.h"
+#include "kernels/base/team.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -61,16 +62,13 @@ void rb_slug(const char *name, char *out, int size) {
 
 void rb_machine_slug(char *out, int size) {
   char name[300];
+  rb_device_info gpu;
   rb_machine_name(name, sizeof name);
   rb_slug(name, out, size);
-}
-
-json_t *rb_clocks_now(void) {
-  rb_nvml_state s;
-  if (!rb_nvml_read(&s)) return json_null();
-  return json_pack("{s:o,s:o,s:o,s:o}", "sm_mhz", rb_json_number(s.sm_clock), "memory_mhz",
-                   rb_json_number(s.memory_clock), "watt", rb_json_number(s.power), "celsius",
-                   rb_json_number(s.temperature));
+  if (!rb_cuda_is_emulated() && rb_device_info_read(&gpu) && gpu.devices > 1) {
+    const int n = (int)strlen(out);
+    snprintf(out + n, (size_t)(size - n), "-x%d", gpu.devices);
+  }
 }
 
 static json_t *gpu_facts(void) {
@@ -90,6 +88,15 @@ static json_t *gpu_facts(void) {
                    rb_json_number(nvml ? s.most_memory_clock : NAN));
 }
 
+/* All devices that CUDA sees; the one that this process drives is told at length by `gpu`. */
+static json_t *gpus(void) {
+  json_t *all = json_array();
+  rb_device_info d;
+  for (int i = 0; !rb_cuda_is_emulated() && rb_device_info_of(i, &d); i++)
+    json_array_append_new(all, json_pack("{s:s,s:I}", "name", d.name, "memory_bytes", (json_int_t)d.memory));
+  return all;
+}
+
 json_t *rb_environment(void) {
   char cpu[256], slug[320], name[320];
   struct utsname os;
@@ -100,13 +107,13 @@ json_t *rb_environment(void) {
   rb_machine_name(name, sizeof name);
   uname(&os);
   if (rb_backend_get(RB_CPU, &host) == RB_OK) host->memory(&total, &available);
-  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o}", "name", name,
-                   "slug", slug, "cpu", "model", cpu, "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "threads",
-                   omp_get_max_threads(), "memory_bytes", (json_int_t)total, "l3_bytes",
+  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o,s:o,s:i}", "name",
+                   name, "slug", slug, "cpu", "model", cpu, "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
+                   "threads", omp_get_max_threads(), "memory_bytes", (json_int_t)total, "l3_bytes",
                    (json_int_t)sysconf(_SC_LEVEL3_CACHE_SIZE), "os", "kernel", os.sysname, "release", os.release,
                    "architecture", os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS,
                    "cuda_compiler", RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries",
-                   RB_BUILD_LIBRARIES, "gpu", gpu_facts());
+                   RB_BUILD_LIBRARIES, "gpu", gpu_facts(), "gpus", gpus(), "ranks", rb_team_processes());
 }
 
 json_t *rb_environment_of_times(void) {

@@ -10,9 +10,8 @@ json_t *rb_environment(void);
 /* Of rb_environment what times of two parts of one record must share: processor, threads, build, GPU and its driver.
  * A new reference. */
 json_t *rb_environment_of_times(void);
-/* Clocks, power and temperature now, as {sm_mhz, memory_mhz, watt, celsius}; null values without NVML. */
-json_t *rb_clocks_now(void);
-/* Folder name for this machine's records: "nvidia-h200", else the processor: "intel-xeon-processor-2core". */
+/* Folder name for this machine's records: "nvidia-h200", of several devices "nvidia-h200-x8", else the processor:
+ * "intel-xeon-processor-2core". */
 void rb_machine_slug(char *out, int size);
 /* "Intel(R) Xeon(R)" -> "intel-xeon": lower case, dashes, no (R). */
 void rb_slug(const char *name, char *out, int size);

@@ -5,13 +5,14 @@
 
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/descriptor/descriptor.h"
+#include "experiments/runner/machine/nvml.h"
 #include "experiments/runner/workloads/measure.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.2.0"
+#define RB_RECORD_VERSION "1.3.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];
@@ -43,12 +44,38 @@ void rb_record_close(rb_record_place *place);
 /* RB_EFORMAT for anything that is not a record of a readable schema version. New reference. */
 rb_status rb_record_load(const char *path, json_t **out);
 
-json_t *rb_case_json(const rb_case *c, const char *status, const char *reason);
-void rb_case_json_outcome(json_t *j, const rb_outcome *o);
-void rb_case_json_timing(json_t *j, const rb_timing *t, const rb_outcome *o, double copy_roof, int rotations);
-/* Metrics gigabytes_X of kernel classes from rate_X and time_X; records from before them get them when they are
- * judged anew. */
+/* What became of a case. */
+typedef enum {
+  RB_CASE_VALID,   /* verified before and after it was timed */
+  RB_CASE_INVALID, /* a verification failed: it has no time */
+  RB_CASE_SKIPPED, /* absent, unsupported or too large here */
+  RB_CASE_FAILED,
+} rb_case_status;
+const char *rb_case_status_name(rb_case_status s); /* "valid" */
+typedef struct {
+  const rb_case *c;
+  rb_case_status status;
+  char reason[512]; /* "" for a valid one */
+  int ran;          /* 0: skipped or failed, nothing below holds */
+  rb_outcome outcome;
+  int timed; /* 0: only `outcome` holds */
+  rb_timing timing;
+  int rotations;
+  double copy_roof; /* B/s; NaN or 0: not measured */
+  int counted;      /* 0: no counters were asked for */
+  rb_counters counters;
+  char no_counters[512]; /* why there are none, or "" */
+  size_t memory_peak;    /* bytes on the backend */
+  rb_nvml_state before, after;
+  int has_clocks; /* NVML answered */
+} rb_case_result;
+void rb_case_result_free(rb_case_result *r);
+/* The case as the record holds it. New reference; NULL: no memory. */
+json_t *rb_case_json(const rb_case_result *r);
+/* Records from before 1.2.0 lack the bytes of kernel classes (gigabytes_interpolation): rate times time. */
 void rb_case_json_bytes(json_t *j);
+/* Whether a metric is made of hardware counters, which not every host lets one read. */
+int rb_metric_is_counted(const char *metric);
 
 /* Value of a case's metric; NaN when absent. */
 double rb_json_metric(const json_t *c, const char *metric);

@@ -18,8 +18,7 @@ static void relative_text(const rb_judged *j, const json_t *c, const rb_column *
   if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
 }
 static void metric_text(const json_t *c, const char *metric, char *out, size_t size) {
-  if (strncmp(metric, "counter_", 8) == 0 && rb_json_metric(c, metric) != rb_json_metric(c, metric) &&
-      rb_no_counters(c)) {
+  if (rb_metric_is_counted(metric) && rb_json_metric(c, metric) != rb_json_metric(c, metric) && rb_no_counters(c)) {
     snprintf(out, size, "not available");
     return;
   }

@@ -60,7 +60,7 @@ static void absences(const rb_judged *j, FILE *out) {
     int filled = 0;
     json_array_foreach((json_t *)cases, i, c) filled |=
         json_object_get(json_object_get(c, "metrics"), metric) != NULL;
-    if (!filled && !(why && strncmp(metric, "counter_", 8) == 0))
+    if (!filled && !(why && rb_metric_is_counted(metric)))
       fprintf(out, "No case here has '%s' (column '%s').\n\n", metric, j->descriptor->columns[k].title);
   }
 }

@@ -140,40 +140,6 @@ rb_status rb_counters_measure(const rb_case *c, const rb_workload *w, void **sta
   return RB_FAIL(st, "CUPTI: %s; %s", refusal, second);
 }
 
-static void set_metric(json_t *metrics, const char *name, double value, const char *unit, const char *formula) {
-  if (isfinite(value) && value > 0)
-    json_object_set_new(metrics, name, json_pack("{s:f,s:s,s:s}", "value", value, "unit", unit, "formula", formula));
-}
-
-void rb_counters_add(json_t *j, const rb_case *c, const rb_outcome *o, const rb_workload *w, void **state,
-                     const char *descriptor_path, rb_preset preset) {
-  rb_counters k;
-  json_t *metrics = json_object_get(j, "metrics");
-  double points = (double)rb_grid_points(c->grid);
-  set_metric(metrics, "analytic_flops", o->paper_flops / points, "1", "work.paper_flops / points");
-  set_metric(metrics, "analytic_bytes", o->paper_bytes / points, "1", "work.paper_bytes / points");
-  set_metric(metrics, "analytic_intensity", o->paper_flops / o->paper_bytes, "FLOP/B",
-             "work.paper_flops / work.paper_bytes");
-  set_metric(metrics, "model_intensity", o->flops / o->bytes, "FLOP/B", "work.flops / work.bytes");
-  if (rb_counters_measure(c, w, state, descriptor_path, preset, &k) != RB_OK) {
-    json_object_set_new(j, "counters", json_pack("{s:s}", "unavailable", rb_message()));
-    rb_clear();
-    return;
-  }
-  json_object_set_new(j, "counters",
-                      json_pack("{s:s,s:f,s:f,s:f}", "how", k.how, "flops", k.flops, "dram_bytes", k.dram_bytes,
-                                "l2_bytes", k.l2_bytes));
-  set_metric(metrics, "counter_gflop", 1e-9 * k.flops, "GFLOP", "1e-9 (fadd + fmul + 2 ffma) of one run");
-  set_metric(metrics, "counter_gbyte", 1e-9 * k.dram_bytes, "GB",
-             "1e-9 bytes read from and written to device memory");
-  set_metric(metrics, "counter_l2_gbyte", 1e-9 * k.l2_bytes, "GB", "1e-9 bytes through L2");
-  const double seconds = rb_json_metric(j, "time");
-  set_metric(metrics, "counter_l2_rate", k.l2_bytes / seconds, "B/s", "bytes through L2 / time");
-  set_metric(metrics, "counter_memory_rate", k.dram_bytes / seconds, "B/s",
-             "bytes read from and written to device memory / time");
-  set_metric(metrics, "counter_intensity", k.flops / k.dram_bytes, "FLOP/B", "counter_gflop / counter_gbyte");
-}
-
 rb_status rb_run_for_counters(const char *descriptor, const char *case_id, rb_preset preset) {
   rb_status st = RB_OK;
   rb_descriptor *d = NULL;

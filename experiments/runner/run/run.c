@@ -34,8 +34,8 @@ typedef struct {
 
 /* What a failure of rb_run_case means for the record: what is absent, unsupported or too large for this machine is a
  * skip; a device that fails at work is a failure. */
-static const char *status_of(rb_status st) {
-  return st == RB_EUNSUPPORTED || st == RB_ENOTFOUND || st == RB_ENOMEM ? "skipped" : "failed";
+static rb_case_status status_of(rb_status st) {
+  return st == RB_EUNSUPPORTED || st == RB_ENOTFOUND || st == RB_ENOMEM ? RB_CASE_SKIPPED : RB_CASE_FAILED;
 }
 
 __attribute__((format(printf, 2, 3))) static void say(const run_state *s, const char *format, ...) {
@@ -60,6 +60,22 @@ static void count(rb_run_counts *t, const char *status) {
   t->failed += strcmp(status, "failed") == 0;
 }
 
+/* A line about the case: its time, or why it has none. */
+static void tell_end(const rb_listener *to, const rb_case_result *r) {
+  char text[160];
+  const double t = r->timing.median, error = rb_outcome_value(&r->outcome, "error_rms"),
+               roof = 100 * r->outcome.bytes / t / r->copy_roof;
+  if (r->status != RB_CASE_VALID) {
+    snprintf(text, sizeof text, "%.150s", r->reason);
+  } else {
+    int n = snprintf(text, sizeof text, "%.4g ms", 1e3 * t);
+    if (r->outcome.bytes > 0 && r->copy_roof > 0)
+      n += snprintf(text + n, sizeof text - (size_t)n, ", %.1f %% of copy", roof);
+    if (error == error) snprintf(text + n, sizeof text - (size_t)n, ", error %.3g", error);
+  }
+  to->ended(to->context, rb_case_status_name(r->status), text);
+}
+
 static rb_status run_cases(run_state *s, json_t *cases) {
   rb_status st = RB_OK;
   const rb_listener *to = s->listener;
@@ -73,25 +89,23 @@ static rb_status run_cases(run_state *s, json_t *cases) {
       to->ended(to->context, "kept", "from the journal");
       continue;
     }
-    rb_status case_status = rb_run_case(&(rb_case_run){c, s->options->preset, s->path, s->d->counters, to}, &j);
+    rb_case_result r;
+    const rb_status case_status = rb_run_case(&(rb_case_run){c, s->options->preset, s->path, s->d->counters, to}, &r);
     if (case_status == RB_EINTERRUPTED) {
       rb_clear();
-      json_decref(j);
+      rb_case_result_free(&r);
       break;
     }
     if (case_status != RB_OK) {
-      json_decref(j);
-      j = rb_case_json(c, status_of(case_status), rb_message());
+      r.status = status_of(case_status), r.ran = 0;
+      snprintf(r.reason, sizeof r.reason, "%s", rb_message());
       rb_clear();
     }
-    count(&s->counts, rb_json_text(j, "status", ""));
-    char text[160];
-    double t = rb_json_metric(j, "time"), e = rb_json_metric(j, "error_rms"), p = rb_json_metric(j, "percent_copy");
-    int n = t == t ? snprintf(text, sizeof text, "%.4g ms", 1e3 * t)
-                   : snprintf(text, sizeof text, "%.150s", rb_json_text(j, "reason", ""));
-    if (t == t && p == p && n < 100) n += snprintf(text + n, sizeof text - (size_t)n, ", %.1f %% of copy", p);
-    if (t == t && e == e && n < 120) snprintf(text + n, sizeof text - (size_t)n, ", error %.3g", e);
-    to->ended(to->context, rb_json_text(j, "status", ""), text);
+    j = rb_case_json(&r);
+    count(&s->counts, rb_case_status_name(r.status));
+    tell_end(to, &r);
+    rb_case_result_free(&r);
+    RB_CHECK(j, RB_ENOMEM, "host memory");
     json_array_append_new(cases, j);
     RB_TRY(rb_journal_append(&s->place, j));
   }

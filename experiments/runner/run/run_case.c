@@ -3,7 +3,6 @@
 
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/run/counters.h"
-#include "experiments/runner/machine/environment.h"
 #include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/machine/nvml.h"
 #include "experiments/runner/record/record.h"
@@ -118,27 +117,52 @@ done:
 /* Between phases, each of which may take minutes. */
 static rb_status go_on(void) { return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : RB_OK; }
 
-rb_status rb_run_case(const rb_case_run *s, json_t **out) {
+/* Time it, verify the last timed output, and count, once the verified run was right: r->outcome is that run's on
+ * entry and the last one's on return. */
+static rb_status time_and_verify(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void **state,
+                                 const rb_protocol *protocol, rb_case_result *r) {
+  rb_status st = RB_OK;
+  rb_outcome last = {0};
+  r->has_clocks = rb_nvml_read(&r->before);
+  RB_TRY(measure(s, w, b, *state, r->rotations, protocol, &r->outcome, &last, &r->timing));
+  rb_nvml_read(&r->after);
+  r->timed = 1;
+  rb_outcome_free(&r->outcome);
+  r->outcome = last;
+  last = (rb_outcome){0};
+  add_memory(r->c, w, r->memory_peak, r->rotations, &r->outcome);
+  add_arithmetic_roofs(b, r->timing.median, &r->outcome);
+  r->copy_roof = rb_copy_roof(b->kind);
+  if (!rb_outcome_is_valid(&r->outcome) || !s->counters) goto done;
+  phase(s, "counters");
+  r->counted = 1;
+  if (rb_counters_measure(r->c, w, state, s->path, s->preset, &r->counters) != RB_OK) {
+    snprintf(r->no_counters, sizeof r->no_counters, "%s", rb_message());
+    rb_clear();
+  }
+  /* Ctrl-C ends the profiler, too: --resume counts again */
+  RB_CHECK(!rb_interrupted, RB_EINTERRUPTED, "interrupted");
+done:
+  rb_outcome_free(&last);
+  return st;
+}
+
+rb_status rb_run_case(const rb_case_run *s, rb_case_result *r) {
   rb_status st = RB_OK;
   const rb_case *c = s->c;
   const rb_workload *w;
   const rb_backend *b;
   void *state = NULL;
-  json_t *before = NULL, *after = NULL;
-  rb_outcome first = {0}, last = {0};
-  rb_timing timing;
   rb_protocol protocol = rb_protocol_of(s->preset);
-  char text[256];
-  int rotations = 1;
-  *out = NULL;
+  *r = (rb_case_result){.c = c, .rotations = 1};
   RB_TRY(rb_workload_find(c->method->kind, &w));
   RB_TRY(skip_when_absent(rb_variant_timed(c->variant)));
   RB_TRY(rb_backend_get(c->variant->backend, &b));
-  RB_TRY(rb_case_rotations(c, w, b, &rotations));
-  RB_TRY(fits(c, w, b, rotations));
+  RB_TRY(rb_case_rotations(c, w, b, &r->rotations));
+  RB_TRY(fits(c, w, b, r->rotations));
   rb_memory_reset_peak(b->kind);
   phase(s, "set up");
-  RB_TRY(w->setup(c, b, rotations, &state));
+  RB_TRY(w->setup(c, b, r->rotations, &state));
   RB_TRY(go_on());
   phase(s, "verify");
   RB_TRY(w->poison(state, 0));
@@ -147,38 +171,16 @@ rb_status rb_run_case(const rb_case_run *s, json_t **out) {
   RB_TRY(b->timer_stop(&protocol.once));
   RB_TRY(b->sync());
   RB_TRY(go_on());
-  size_t peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
-  RB_TRY(w->verify(state, 0, &first));
-  if (!rb_outcome_is_valid(&first)) {
-    *out = rb_case_json(c, "invalid", first_failure(&first, text, sizeof text));
-    rb_case_json_outcome(*out, &first);
-    goto done;
+  r->memory_peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
+  RB_TRY(w->verify(state, 0, &r->outcome));
+  if (rb_outcome_is_valid(&r->outcome)) {
+    RB_TRY(go_on());
+    RB_TRY(time_and_verify(s, w, b, &state, &protocol, r));
   }
-  RB_TRY(go_on());
-  before = rb_clocks_now();
-  RB_TRY(measure(s, w, b, state, rotations, &protocol, &first, &last, &timing));
-  after = rb_clocks_now();
-  add_memory(c, w, peak, rotations, &last);
-  add_arithmetic_roofs(b, timing.median, &last);
-  int valid = rb_outcome_is_valid(&last);
-  *out = rb_case_json(c, valid ? "valid" : "invalid", valid ? "" : first_failure(&last, text, sizeof text));
-  rb_case_json_outcome(*out, &last);
-  if (valid) {
-    rb_case_json_timing(*out, &timing, &last, rb_copy_roof(b->kind), rotations);
-    if (s->counters) {
-      phase(s, "counters");
-      rb_counters_add(*out, c, &last, w, &state, s->path, s->preset);
-      RB_CHECK(!rb_interrupted, RB_EINTERRUPTED,
-               "interrupted"); /* Ctrl-C ends the profiler, too: --resume counts again */
-    }
-  }
-  json_object_set_new(*out, "memory_peak_bytes", json_integer((json_int_t)peak));
-  json_object_set_new(*out, "clocks", json_pack("{s:O,s:O}", "before", before, "after", after));
+  r->ran = 1;
+  r->status = rb_outcome_is_valid(&r->outcome) ? RB_CASE_VALID : RB_CASE_INVALID;
+  if (r->status == RB_CASE_INVALID) first_failure(&r->outcome, r->reason, sizeof r->reason);
 done:
-  rb_outcome_free(&first);
-  rb_outcome_free(&last);
-  json_decref(before);
-  json_decref(after);
   if (state) w->teardown(state);
   return st;
 }

@@ -4,6 +4,7 @@
 #ifndef RB_RUN_CASE_H
 #define RB_RUN_CASE_H
 
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/run/listener.h"
 #include "experiments/runner/workloads/workload.h"
 
@@ -18,7 +19,7 @@ typedef struct {
 /* How many sets of buffers the case's samples take in turn: 1 with warm caches; with cold ones as many as hold more
  * than twice the last-level cache. RB_EUNSUPPORTED where 64 sets do not: the case would be warm. */
 rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_backend *b, int *out);
-/* The case as a record holds it: valid or invalid. Anything else is a status that says why there is none. New
- * reference. */
-rb_status rb_run_case(const rb_case_run *s, json_t **out);
+/* What became of it: valid or invalid. Any other status says why nothing did. Free `out` by rb_case_result_free,
+ * after a failure, too. */
+rb_status rb_run_case(const rb_case_run *s, rb_case_result *out);
 #endif

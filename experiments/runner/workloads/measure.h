@@ -28,6 +28,13 @@ typedef struct {
   int last_turn;    /* rotation of the last timed run: its output is verified again */
 } rb_timing;
 
+/* Hardware counters of one run. */
+typedef struct {
+  double flops;                /* add + mul + 2 fma, float32, summed over the kernels */
+  double dram_bytes, l2_bytes; /* read + written at device memory; bytes through L2 */
+  const char *how;             /* "cupti" or "ncu" */
+} rb_counters;
+
 /* Called between samples with the median so far; may be NULL. */
 typedef void (*rb_sample_hook)(void *context, int done, int most, double median);
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,16 @@ const char *rb_case_axis(const rb_case *c, const char *axis, const char *fallbac
   for (int i = 0; i < c->axes; i++)
     if (strcmp(c->axis[i], axis) == 0) return c->value[i];
   return fallback;
+}
+
+void rb_case_key(const rb_case *c, char key[RB_CASE_KEY], const char *format, ...) {
+  va_list args;
+  size_t n = 0;
+  for (int i = 0; i < c->axes; i++) /* shorter than RB_CASE_KEY: the case's id, which holds them, has 256 bytes */
+    n += (size_t)snprintf(key + n, RB_CASE_KEY - n, "%s=%s ", c->axis[i], c->value[i]);
+  va_start(args, format);
+  vsnprintf(key + n, RB_CASE_KEY - n, format, args);
+  va_end(args);
 }
 
 rb_status rb_case_number(const rb_case *c, const char *axis, double fallback, double *out) {
@@ -90,6 +101,18 @@ void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char
   }
   o->metrics = list;
   list[o->metric_count++] = (rb_metric){.name = name, .value = value, .unit = unit, .formula = formula};
+}
+
+void rb_outcome_class(rb_outcome *o, const char *name, double seconds, double bytes) {
+  if (o->class_count == RB_MOST_CLASSES)
+    o->lost++;
+  else
+    o->classes[o->class_count++] = (rb_class_work){name, seconds, bytes};
+}
+double rb_outcome_value(const rb_outcome *o, const char *name) {
+  for (int i = 0; i < o->metric_count; i++)
+    if (strcmp(o->metrics[i].name, name) == 0) return o->metrics[i].value;
+  return NAN;
 }
 
 void rb_outcome_free(rb_outcome *o) {

@@ -17,6 +17,14 @@ typedef struct {
   double value;
 } rb_metric;
 
+/* What a class of kernels did in one run. */
+typedef struct {
+  const char *name; /* "interpolation"; static */
+  double seconds;
+  double bytes; /* least traffic by the families' models */
+} rb_class_work;
+enum { RB_MOST_CLASSES = 8 };
+
 /* A verification: the case is valid when every error is at most its limit (a NaN is not). */
 typedef struct {
   const char *name, *against;
@@ -28,7 +36,9 @@ typedef struct {
   int metric_count, metric_room;
   rb_verification *verifications;
   int verification_count, verification_room;
-  int lost;                        /* values for which there was no memory: the case is not valid */
+  int lost; /* values for which there was no memory: the case is not valid */
+  rb_class_work classes[RB_MOST_CLASSES];
+  int class_count;
   double flops, bytes;             /* useful work of one run, the family's model */
   double pairs;                    /* of points, evaluated by one run; 0: the workload has none */
   double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
@@ -37,6 +47,10 @@ typedef struct {
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
+/* Time and traffic of a class of kernels, of which at most RB_MOST_CLASSES are told apart. */
+void rb_outcome_class(rb_outcome *o, const char *name, double seconds, double bytes);
+/* A reported value; NaN where there is none of that name. */
+double rb_outcome_value(const rb_outcome *o, const char *name);
 /* All verifications passed, there are some, and nothing was lost. */
 int rb_outcome_is_valid(const rb_outcome *o);
 void rb_outcome_free(rb_outcome *o);
@@ -76,6 +90,12 @@ typedef struct rb_workload {
 rb_status rb_workload_find(const char *kind, const rb_workload **out);
 /* Whether a kind reads `axis`. */
 int rb_workload_reads(const char *kind, const char *axis);
+
+/* What a result that is kept for later cases is known by: all axes of its case, and whatever else the printf-style
+ * text names (basis, kind). */
+enum { RB_CASE_KEY = 512 };
+void rb_case_key(const rb_case *c, char key[RB_CASE_KEY], const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The values that a kind takes of an axis; NULL where it does not read the axis. */
 const char *rb_workload_values(const char *kind, const char *axis);

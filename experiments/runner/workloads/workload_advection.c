@@ -27,22 +27,16 @@ typedef struct {
   float *host_v;
 } state;
 
-/* What cases share. */
-static void key_of(const rb_case *c, char key[128]) {
-  snprintf(key, 128, "%s %s %s", rb_case_axis(c, "size", ""), rb_case_axis(c, "data", ""),
-           rb_case_axis(c, "resample", ""));
-}
-
 /* The pair of a case, kept for those that follow: a phantom at 256^3 takes 20 s to make. The caller owns its copies
  * of the images. */
 static rb_status pair_of(const rb_case *c, rb_pair *out) {
-  static char key[128];
+  static char key[RB_CASE_KEY];
   static rb_pair kept;
   rb_status st = RB_OK;
-  char mine[128];
+  char mine[RB_CASE_KEY];
   const size_t bytes = (size_t)rb_grid_points(c->grid) * sizeof(float);
   rb_resampling how;
-  key_of(c, mine);
+  rb_case_key(c, mine, "%s", "");
   if (strcmp(mine, key) != 0) {
     key[0] = '\0';
     rb_pair_free(&kept);
@@ -64,16 +58,16 @@ done:
 
 /* The velocity of a pair at a size, kept for the cases that follow. */
 static rb_status velocity_of(const rb_case *c, const rb_pair *pair, float *out) {
-  static char key[128];
+  static char key[RB_CASE_KEY];
   static float *kept;
   rb_claire_result *result = NULL;
   rb_status st = RB_OK;
-  char mine[128];
+  char mine[RB_CASE_KEY];
   int64_t n = rb_grid_points(c->grid);
   const rb_variant *v;
   rb_claire *solver = NULL;
   rb_claire_options o = rb_claire_defaults();
-  key_of(c, mine);
+  rb_case_key(c, mine, "%s", "");
   if (strcmp(mine, key) != 0) {
     key[0] = '\0';
     free(kept);
@@ -189,16 +183,15 @@ done:
 
 /* The same transport in float64 on the CPU; kept between cases of one basis. */
 static rb_status reference(const state *s, const double **out) {
-  static char key[160];
+  static char key[RB_CASE_KEY];
   static double *kept;
   rb_status st = RB_OK;
-  char mine[160];
+  char mine[RB_CASE_KEY];
   const rb_variant *composed;
   rb_transport_plan *t = NULL;
   rb_transport_desc d = s->desc;
   double *v = NULL;
-  snprintf(mine, sizeof mine, "%s %s %s", rb_case_axis(s->c, "size", ""), rb_case_axis(s->c, "data", ""),
-           s->c->method->basis);
+  rb_case_key(s->c, mine, "%s", s->c->method->basis);
   *out = kept;
   if (strcmp(mine, key) == 0) return RB_OK;
   key[0] = '\0';

@@ -109,18 +109,16 @@ static rb_status poison(void *p, int turn) {
  * holds to the oracle at 1e-14. Kept between cases that differ only in the variant. */
 static rb_status reference(const state *s, const float *x, const double **out, const char **who) {
   static double values[SAMPLE];
-  static char key[160];
+  static char key[RB_CASE_KEY];
   rb_status st = RB_OK;
   double *f = NULL, *x64 = NULL;
-  char mine[160];
+  char mine[RB_CASE_KEY];
   int small = s->n <= (int64_t)128 * 128 * 128;
   const rb_variant *v;
   rb_interp_desc d = s->desc;
   *who = small ? "cpu/ref" : "cpu/omp float64";
   *out = values;
-  snprintf(mine, sizeof mine, "%lldx%lldx%lld %s %s %s %s", (long long)d.grid.n[0], (long long)d.grid.n[1],
-           (long long)d.grid.n[2], s->c->method->basis, rb_case_axis(s->c, "data", "analytic"),
-           rb_case_axis(s->c, "points", "perturbed"), s->eval ? "x" : "nodes");
+  rb_case_key(s->c, mine, "%s %s", s->c->method->basis, s->eval ? "points" : "nodes");
   if (strcmp(key, mine) == 0) return RB_OK;
   key[0] = '\0';
   d.dtype = RB_F64;

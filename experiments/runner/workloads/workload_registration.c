@@ -184,10 +184,8 @@ static void counts(const state *s, rb_outcome *o) {
 
 /* One more solve with events around every kernel call. */
 static rb_status breakdown(state *s, rb_outcome *o) {
-  static const char *const names[RB_CLASSES] = {"time_interpolation", "time_gradients", "time_divergences",
-                                                "time_spectral",      "time_field",     "time_fused"};
-  static const char *const rates[RB_CLASSES] = {"rate_interpolation", "rate_gradients", "rate_divergences",
-                                                "rate_spectral",      "rate_field",     "rate_fused"};
+  static const char *const names[RB_CLASSES] = {"interpolation", "gradients", "divergences",
+                                                "spectral",      "field",     "fused"};
   rb_status st = RB_OK;
   double sum = 0;
   if (!s->timed) {
@@ -199,11 +197,7 @@ static rb_status breakdown(state *s, rb_outcome *o) {
   }
   for (int k = 0; k < RB_CLASSES; k++) {
     const rb_profile *p = &s->timed->profile;
-    rb_outcome_metric(o, names[k], p->seconds[k], "s",
-                      "sum over the solve of the time between two events around each call");
-    if (p->seconds[k] > 0)
-      rb_outcome_metric(o, rates[k], p->bytes[k] / p->seconds[k], "B/s",
-                        "least traffic by the families' models / time");
+    rb_outcome_class(o, names[k], p->seconds[k], p->bytes[k]);
     sum += p->seconds[k];
   }
   const rb_profile *p = &s->timed->profile;
