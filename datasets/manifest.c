@@ -24,6 +24,17 @@ static const cyaml_schema_field_t file_fields[] = {
     CYAML_FIELD_STRING_PTR("sha256", CYAML_FLAG_POINTER, rb_manifest_file, sha256, 64, 64), CYAML_FIELD_END};
 static const cyaml_schema_value_t file_value = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_manifest_file, file_fields)};
+#define FILE_OF_PAIR(key, member, flags) \
+  CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | (flags), rb_manifest_pair, member, 1, 256)
+static const cyaml_schema_field_t pair_fields[] = {
+    FILE_OF_PAIR("name", name, 0),
+    FILE_OF_PAIR("template", template_image, 0),
+    FILE_OF_PAIR("reference", reference, 0),
+    FILE_OF_PAIR("template_labels", template_labels, CYAML_FLAG_OPTIONAL),
+    FILE_OF_PAIR("reference_labels", reference_labels, CYAML_FLAG_OPTIONAL),
+    CYAML_FIELD_END};
+static const cyaml_schema_value_t pair_value = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_manifest_pair, pair_fields)};
 static const cyaml_schema_field_t fields[] = {
     TEXT("name", name),
     TEXT("title", title),
@@ -34,6 +45,7 @@ static const cyaml_schema_field_t fields[] = {
     TEXT_OPT("path", path),
     TEXT_OPT("image", image),
     CYAML_FIELD_SEQUENCE("files", CYAML_FLAG_POINTER, rb_manifest, files, &file_value, 1, 512),
+    CYAML_FIELD_SEQUENCE("pairs", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_manifest, pairs, &pair_value, 1, 512),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t schema = {CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, rb_manifest, fields)};
 static const cyaml_config_t config = {.log_fn = NULL, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
@@ -155,20 +167,64 @@ int rb_manifest_present(const rb_manifest *m) {
   return there;
 }
 
-int rb_data_present(const char *value) {
-  char names[64][64], path[PATH_MAX], file[64];
-  const int count = rb_manifest_names(names, 64), subject = strncmp(value, "na", 2) == 0 && strlen(value) == 4;
-  rb_manifest *m = NULL;
-  int there = 1;
+rb_status rb_manifest_of_pair(const char *name, rb_manifest **out, const rb_manifest_pair **pair) {
+  char names[64][64];
+  const int count = rb_manifest_names(names, 64);
+  rb_status st = RB_OK;
+  *out = NULL;
   for (int i = 0; i < count; i++) {
-    if (strcmp(names[i], subject ? "nirep" : value) != 0) continue;
-    snprintf(file, sizeof file, "%.8s.nii.gz", value);
-    there = rb_manifest_load(names[i], &m) == RB_OK &&
-            (subject ? rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0
-                     : rb_manifest_present(m));
-    rb_manifest_free(m);
-    break;
+    RB_TRY(rb_manifest_load(names[i], out));
+    for (unsigned k = 0; k < (*out)->pairs_count; k++)
+      if (strcmp((*out)->pairs[k].name, name) == 0) {
+        *pair = &(*out)->pairs[k];
+        return RB_OK;
+      }
+    rb_manifest_free(*out);
+    *out = NULL;
   }
+  st = RB_FAIL(RB_ENOTFOUND, "no data set has a pair '%s'; 'regbench data list' shows all", name);
+done:
+  return st;
+}
+
+int rb_manifest_pair_names(char names[][64], int most) {
+  char sets[64][64];
+  const int count = rb_manifest_names(sets, 64);
+  int found = 0;
+  for (int i = 0; i < count; i++) {
+    rb_manifest *m = NULL;
+    if (rb_manifest_load(sets[i], &m) != RB_OK) {
+      rb_clear();
+      continue;
+    }
+    if (m->image && found < most) snprintf(names[found++], 64, "%.63s", m->name);
+    for (unsigned k = 0; k < m->pairs_count && found < most; k++)
+      snprintf(names[found++], 64, "%.63s", m->pairs[k].name);
+    rb_manifest_free(m);
+  }
+  return found;
+}
+
+static int file_present(const rb_manifest *m, const char *file) {
+  char path[PATH_MAX];
+  return rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+}
+
+int rb_data_present(const char *value) {
+  char names[64][64];
+  const int count = rb_manifest_names(names, 64);
+  rb_manifest *m = NULL;
+  const rb_manifest_pair *pair;
+  int there = 1;
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], value) == 0) {
+      there = rb_manifest_load(value, &m) == RB_OK && rb_manifest_present(m);
+      goto done;
+    }
+  if (rb_manifest_of_pair(value, &m, &pair) == RB_OK)
+    there = file_present(m, pair->template_image) && file_present(m, pair->reference);
+done:
+  rb_manifest_free(m);
   rb_clear();
   return there;
 }

@@ -9,6 +9,12 @@ typedef struct {
   char *name, *sha256;
 } rb_manifest_file;
 
+/* Two of a set's files to be registered, under a name that experiments' axis `data` takes. */
+typedef struct {
+  char *name, *template_image, *reference;
+  char *template_labels, *reference_labels; /* NULL: none */
+} rb_manifest_pair;
+
 typedef struct {
   char *name, *title, *source, *licence, *citation;
   char *package; /* Debian package that installs the files, or NULL */
@@ -16,6 +22,8 @@ typedef struct {
   char *image;   /* file used where an experiment asks for this set's image */
   rb_manifest_file *files;
   unsigned files_count;
+  rb_manifest_pair *pairs; /* may be none */
+  unsigned pairs_count;
 } rb_manifest;
 
 /* Folder with experiments/ and datasets/: $REGBENCH_HOME, or the nearest above the program, itself or its
@@ -28,6 +36,11 @@ rb_status rb_manifest_load(const char *name, rb_manifest **out);
 void rb_manifest_free(rb_manifest *m); /* takes NULL */
 /* Names of all manifests, sorted; at most `most`. */
 int rb_manifest_names(char names[][64], int most);
+/* The set that has a pair of that name. RB_ENOTFOUND: none has. */
+rb_status rb_manifest_of_pair(const char *name, rb_manifest **out, const rb_manifest_pair **pair);
+/* What an axis of pairs takes besides phantom: the names of all pairs, and of the sets with an image, which is then
+ * registered to itself under a known flow; at most `most`. */
+int rb_manifest_pair_names(char names[][64], int most);
 /* Full path of a file of the set. */
 rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size);
 /* How many of the set's files are here. */
@@ -37,8 +50,8 @@ unsigned rb_manifest_count(const rb_manifest *m);
 rb_status rb_manifest_verify(const rb_manifest *m);
 /* Only whether the file of `image` is there. */
 int rb_manifest_present(const rb_manifest *m);
-/* Whether what an experiment's axis `data` names is here: a set by its name, or a subject of nirep (na02); what is
- * made, not read, always is. */
+/* Whether what an experiment's axis `data` names is here: a set, or a pair of one, by its name; what is made, not
+ * read, always is. */
 int rb_data_present(const char *value);
 /* Copy the set's files from a folder into the data root, verifying each. */
 rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copied);

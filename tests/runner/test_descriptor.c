@@ -201,7 +201,7 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD
           "methods:\n  - {label: A, kind: advection, variant: cpu/omp, basis: linear}\naxes:\n  - {name: data, "
           "quick: [na2]}\n" COLUMNS,
-          "kind advection: phantom colin27 na??");
+          "kind advection: nearest is na02");
 }
 
 /* The words that descriptors may hold are those that the workloads' own parsers take. */

@@ -31,11 +31,13 @@ static int data_list(void) {
     const unsigned here = rb_manifest_count(m);
     char part[64];
     snprintf(part, sizeof part, "%u of %u files", here, m->files_count);
-    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n\n", m->name,
+    printf("%s (%s): %s\n  %u files from %s\n  licence: %s\n  cite: %s\n", m->name,
            !here                    ? "absent"
            : here == m->files_count ? "present"
                                     : part,
            m->title, m->files_count, m->source, m->licence, m->citation);
+    for (unsigned k = 0; k < m->pairs_count; k++) printf("%s%s", k ? ", " : "  pairs: ", m->pairs[k].name);
+    printf("%s\n", m->pairs_count ? "\n" : "");
     rb_manifest_free(m);
   }
   return n ? RB_EXIT_OK : RB_EXIT_NOTHING;

@@ -58,8 +58,11 @@ static int is_value(const char *value, const char *words, const char **nearest) 
   }
   snprintf(text, sizeof text, "%s", words);
   for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-    const int any = strcmp(word, "SET") == 0, n = any ? rb_manifest_names(sets, 64) : 0;
-    if (!any) list[count++] = word;
+    const int set = strcmp(word, "SET") == 0, pair = strcmp(word, "PAIR") == 0,
+              n = set    ? rb_manifest_names(sets, 64)
+                  : pair ? rb_manifest_pair_names(sets, 64)
+                         : 0;
+    if (!set && !pair) list[count++] = word;
     for (int i = 0; i < n && count < 96; i++) list[count++] = sets[i];
   }
   for (int i = 0; i < count; i++) found |= fnmatch(list[i], value, 0) == 0;

@@ -161,6 +161,7 @@ static rb_status synthetic(const char *name, rb_resampling how, rb_grid grid, rb
     rb_phantom_head(grid, out->image[0], out->labels[0]);
   } else {
     RB_TRY(rb_manifest_load(name, &m));
+    RB_CHECK(m->image, RB_EINVAL, "data set %s names no image to register", name);
     RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set %s is absent (%s)", name,
              m->package ? m->package : "regbench data import");
     RB_TRY(rb_manifest_path(m, m->image, path, sizeof path));
@@ -178,17 +179,20 @@ done:
 rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pair *out) {
   rb_status st = RB_OK;
   rb_manifest *m = NULL;
-  char paths[4][PATH_MAX], file[4][64];
+  const rb_manifest_pair *pair;
+  char paths[4][PATH_MAX];
   memset(out, 0, sizeof *out);
-  if (strcmp(name, "phantom") == 0 || strcmp(name, "colin27") == 0) return synthetic(name, how, grid, out);
-  RB_TRY(rb_manifest_load("nirep", &m));
-  RB_CHECK(strncmp(name, "na", 2) == 0 && strlen(name) == 4, RB_EINVAL,
-           "unknown pair '%s': phantom, colin27, na02 ... na16 (to na01 of nirep)", name);
-  snprintf(file[0], 64, "%s.nii.gz", name), snprintf(file[1], 64, "na01.nii.gz");
-  snprintf(file[2], 64, "%s_seg.nii.gz", name), snprintf(file[3], 64, "na01_seg.nii.gz");
-  RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set nirep is absent (regbench data import nirep FOLDER)");
-  for (int i = 0; i < 4; i++) RB_TRY(rb_manifest_path(m, file[i], paths[i], sizeof paths[i]));
-  const char *images[2] = {paths[0], paths[1]}, *labels[2] = {paths[2], paths[3]};
+  if (strcmp(name, "phantom") == 0) return synthetic(name, how, grid, out);
+  if (rb_manifest_of_pair(name, &m, &pair) != RB_OK) {
+    rb_clear();
+    return synthetic(name, how, grid, out);
+  }
+  const char *files[4] = {pair->template_image, pair->reference, pair->template_labels, pair->reference_labels};
+  for (int i = 0; i < 4; i++)
+    if (files[i]) RB_TRY(rb_manifest_path(m, files[i], paths[i], sizeof paths[i]));
+  RB_CHECK(rb_data_present(name), RB_ENOTFOUND, "pair %s of data set %s is absent (regbench data import %s FOLDER)",
+           name, m->name, m->name);
+  const char *images[2] = {paths[0], paths[1]}, *labels[2] = {files[2] ? paths[2] : NULL, files[3] ? paths[3] : NULL};
   RB_TRY(rb_pair_read(images, labels, how, grid, out));
 done:
   rb_manifest_free(m);

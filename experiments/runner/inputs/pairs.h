@@ -15,8 +15,8 @@ typedef struct {
 
 enum { RB_TEMPLATE, RB_REFERENCE };
 
-/* `name`: na02, na03, na10, ... -> na01 of the data set nirep; phantom: a head and itself under a known flow;
- * colin27: the brain and itself under that flow. RB_ENOTFOUND: the data set is absent. */
+/* `name`: a pair of a data set's manifest (na02: to na01 of nirep); a data set: its image and itself under a known
+ * flow; phantom: a head and itself under that flow. RB_ENOTFOUND: the data set is absent. */
 rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pair *out);
 /* From files; grid {0}: the images' own, which must agree. Label paths may be NULL. */
 rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid,

@@ -59,14 +59,15 @@ void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256);
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against);
 
 /* An axis that a kind of case reads, and the values that it takes: one of the words below, or values separated by
- * blanks and with * and ? as in file names ("SET": any data set that the suite knows). */
+ * blanks and with * and ? as in file names ("SET": any data set that the suite knows; "PAIR": any pair of one, and
+ * any set with an image). */
 typedef struct {
   const char *name, *values;
 } rb_workload_axis;
 #define RB_VALUES_SIZE "N or N1xN2xN3"
 #define RB_VALUES_NUMBER "a finite number"
 #define RB_VALUES_COUNT "a whole number from 1 on"
-#define RB_VALUES_PAIRS "phantom colin27 na??"
+#define RB_VALUES_PAIRS "phantom PAIR"
 
 typedef struct rb_workload {
   const char *kind;

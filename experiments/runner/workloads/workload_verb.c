@@ -70,20 +70,15 @@ static void teardown(void *p) {
 
 static const rb_volume *like_of(const state *s) { return s->pair.like.header ? &s->pair.like : NULL; }
 
-static rb_status own_files(state *s, const char *name) {
+static rb_status own_files(state *s, const rb_manifest *m, const rb_manifest_pair *pair) {
   rb_status st = RB_OK;
-  rb_manifest *m = NULL;
-  char file[64];
-  const char *names[2] = {name, "na01"};
-  RB_TRY(rb_manifest_load("nirep", &m));
+  const char *images[2] = {pair->template_image, pair->reference},
+             *labels[2] = {pair->template_labels, pair->reference_labels};
   for (int i = 0; i < 2; i++) {
-    snprintf(file, sizeof file, "%.40s.nii.gz", names[i]);
-    RB_TRY(rb_manifest_path(m, file, s->images[i], PATH_MAX));
-    snprintf(file, sizeof file, "%.40s_seg.nii.gz", names[i]);
-    RB_TRY(rb_manifest_path(m, file, s->labels[i], PATH_MAX));
+    RB_TRY(rb_manifest_path(m, images[i], s->images[i], PATH_MAX));
+    if (labels[i]) RB_TRY(rb_manifest_path(m, labels[i], s->labels[i], PATH_MAX));
   }
 done:
-  rb_manifest_free(m);
   return st;
 }
 
@@ -106,6 +101,8 @@ done:
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
   const char *data = rb_case_axis(c, "data", "phantom");
+  rb_manifest *set = NULL;
+  const rb_manifest_pair *pair;
   state *s = calloc(1, sizeof *s);
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
@@ -114,14 +111,14 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
   RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
   RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
-  if (strncmp(data, "na", 2) == 0)
-    RB_TRY(own_files(s, data));
-  else
-    RB_TRY(made_files(s));
+  const int own = rb_manifest_of_pair(data, &set, &pair) == RB_OK;
+  rb_clear();
+  RB_TRY(own ? own_files(s, set, pair) : made_files(s));
   rb_memory_reset_peak(b->kind); /* what making a phantom took is not the child's */
   *out = s;
   s = NULL;
 done:
+  rb_manifest_free(set);
   teardown(s);
   return st;
 }
