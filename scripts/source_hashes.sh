@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Write a C header with the sha256 of the sources behind each family's CPU and CUDA code, so that a record can say
-# which code produced it and a rendered table can mark cells whose code has changed since. Comments, blanks and line breaks
+# Write a C header with the sha256 of the sources behind each family's CPU and CUDA code: what its variants and kinds of case are compiled from, by what they include,
+# with the backend, the timing and the run of a case. So a record can say which code produced it and a rendered table can mark cells whose code has changed since. Comments, blanks and line breaks
 # do not count, nor where a string or a macro is broken into lines. results/same_code.csv lists hashes that stand for the same code (scripts/same_code).
 # usage: source_hashes.sh PROJECT_FOLDER OUTPUT_HEADER
 set -eu
@@ -20,73 +20,75 @@ ${CC:-cc} -x c -fpreprocessed -dD -E $sources 2>/dev/null | awk -v to="$words" '
 start=$(printf '\001') end=$(printf '\002')
 (cd "$words" && sed -i -E "s/'\\\\?\"'/'/g; s/\"(([^\"\\]|\\\\.)*)\"/$start\\1$end/g; s/$end$start//g" -- * && sha256sum -- *) | sed 's/%/\//g' >"$words.sums"
 : >"$words.files" # "FAMILY BACKEND FILE": what each hash is of
-hash() { # FAMILY BACKEND FILE...: of the words and names of the files that exist among the arguments, but those in $unused
-  label="$1 $2"
+# "FILE INCLUDED" for all sources, system headers left out; a .cuh, .h or .def that is included counts with its includer
+# shellcheck disable=SC2086
+awk 'match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) { name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name); print FILENAME, name }' $sources >"$words.includes"
+families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
+solvers=$(sed -n 's/^RB_SOLVER(\([a-z0-9_]*\))/\1/p' solvers/solvers.def)
+# What a compiled source stands on: what it includes; with a header its .c or .cu; with a family's contract the family's code for the backend;
+# with a header of a solver's folder all of that folder. What sets up and judges cases (experiments/runner) leads to data and inputs only: a solver that makes a kernel's input is no part of the kernel.
+# The solvers' tables of the verb (solvers/X/X_solver.c) are the verb's.
+closure() { # BACKEND FAMILY ROOT...: files, one a line
+  printf '%s\n' "$@" | awk -v families=" $(echo $families) " -v list="$words.sums" -v pairs="$words.includes" '
+    function want(f) { if (f in exists && !(f in seen)) { seen[f] = 1; queue[++last] = f } }
+    function folder(prefix, pattern,   f) { for (f in exists) if (index(f, prefix) == 1 && f ~ pattern) want(f) }
+    function reach(f, from,   part, stem, judging) {
+      judging = from ~ /^experiments\/runner\//
+      if (judging && f ~ /^(solvers|kernels\/[a-z0-9]+)\// && f !~ /^kernels\/base\//) return
+      want(f)
+      stem = f; sub(/\.(h|cuh)$/, "", stem)
+      if (stem == f) return
+      if (f ~ /^experiments\/runner\/(machine|record|descriptor|report|check|run|cli)\//) return
+      want(stem ".c")
+      split(f, part, "/")
+      if (part[1] == "kernels" && index(families, " " part[2] " ")) family(part[2])
+      if (part[1] == "solvers" && part[3] != "") folder("solvers/" part[2] "/", "\\.[ch]$")
+    }
+    function family(name) {
+      if (name in taken) return
+      taken[name] = 1
+      folder("kernels/" name "/", backend == "cpu" ? "\\.[ch]$" : "\\.(c|h|cu|cuh)$")
+      if (backend == "cpu") folder("cpu_ref/" name "/", "\\.[ch]$")
+    }
+    BEGIN {
+      while ((getline line < list) > 0) { sub(/^[0-9a-f]*  */, "", line); exists[line] = 1 }
+      while ((getline line < pairs) > 0) { split(line, p, " "); includes[p[1]] = includes[p[1]] " " p[2] }
+    }
+    NR == 1 { backend = $0; next }
+    NR == 2 { if (index(families, " " $0 " ")) family($0); next }
+    { want($0) }
+    END {
+      for (i = 1; i <= last; i++) {
+        n = split(includes[queue[i]], to, " ")
+        for (k = 1; k <= n; k++) reach(to[k], queue[i])
+      }
+      for (f in seen) if (f !~ /^solvers\/[a-z]*\/[a-z]*_solver\.c$/ || f ~ verb) print f
+    }' verb="$verb" -
+}
+# Flags of the build that CMakeLists.txt chooses, without the machine's own
+options=$(grep -E 'target_compile_options|COMPILE_OPTIONS|CMAKE_(C|CUDA)_STANDARD|add_compile' CMakeLists.txt | tr -d ' \t' | sha256sum | cut -c1-64)
+hash() { # FAMILY BACKEND ROOT...: of the words and names of the files that the roots stand on
+  family=$1 backend=$2
   shift 2
-  printf '%s\n' "$@" | awk -v unused=" $unused " 'NR == FNR { sum[$2] = $1; next } $1 in sum && !index(unused, " " $1 " ") { print sum[$1], $1 }' "$words.sums" - |
-    LC_ALL=C sort -u -k2 | tee "$words.list" | sha256sum | cut -c1-16
-  sed "s/^[0-9a-f]* /$label /" "$words.list" >>"$words.files"
+  closure "$backend" "$family" "$@" | awk 'NR == FNR { sum[$2] = $1; next } $1 in sum { print sum[$1], $1 }' "$words.sums" - |
+    LC_ALL=C sort -u -k2 >"$words.list"
+  { cat "$words.list"; echo "$options CMakeLists.txt"; } | sha256sum | cut -c1-16
+  sed "s/^[0-9a-f]* /$family $backend /" "$words.list" >>"$words.files"
 }
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
-  solvers=$(sed -n 's/^RB_SOLVER(\([a-z0-9_]*\))/\1/p' solvers/solvers.def)
-  adapters=$(for s in $solvers; do printf '%s ' "solvers/$s/${s}_solver.c"; done) # the verb's
   for family in $families $solvers external register; do
-    # the contract, and what sets up, judges and times the family's cases
-    shared="kernels/base/grid.h kernels/base/rng.h kernels/base/statistics.c kernels/$family/*.h kernels/$family/*.c datasets/phantom.c datasets/resample.c
-      experiments/runner/inputs/inputs.c experiments/runner/workloads/measure.c"
-    parts=$family # the families whose code runs
-    unused=""     # kernels of theirs that no configuration of this family's names
-    case $family in
-      interp) shared="$shared solvers/common/field_variant.c experiments/runner/workloads/workload_interp.c experiments/runner/workloads/workload_advection.c" ;;
-      derivative) shared="$shared experiments/runner/workloads/workload_derivative.c experiments/runner/workloads/workload_copy.c" parts="derivative spectral" ;;
-      probe) shared="$shared experiments/runner/workloads/workload_copy.c" ;;
-      transport) parts="interp derivative spectral field transport" ;;
-      l2force) shared="$shared kernels/cuda/block_sum.cuh" ;;
-      helmholtz) parts="helmholtz spectral" shared="$shared cpu_ref/helmholtz/helmholtz_oracle.c experiments/runner/workloads/workload_helmholtz.c" ;;
-      average) shared="$shared experiments/runner/workloads/workload_average.c experiments/runner/workloads/workload_subsets.c experiments/runner/workloads/image_statistics.c
-        experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c" ;;
-      atlas) parts="l2force helmholtz compose average field spectral"
-        shared="$shared solvers/atlas/* solvers/common/field_variant.c kernels/base/team.c cpu_ref/base/team_mpi.c kernels/cuda/block_sum.cuh
-          experiments/runner/workloads/workload_atlas.c experiments/runner/workloads/atlas_twin.c experiments/runner/workloads/workload_subsets.c
-          experiments/runner/workloads/image_statistics.c experiments/runner/workloads/workload_processes.c
-          experiments/runner/inputs/cohort.c experiments/runner/inputs/cohort_known.c experiments/runner/inputs/letter.c experiments/runner/inputs/pairs.c" ;;
-      gausssum) shared="$shared kernels/cuda/together.cuh experiments/runner/workloads/workload_gausssum.c" ;;
-      landmarks) parts="gausssum field"
-        shared="$shared solvers/common/field_variant.c kernels/cuda/together.cuh solvers/krylov/* solvers/landmarks/* experiments/runner/workloads/workload_landmarks.c
-          experiments/runner/workloads/workload_cohort.c experiments/runner/workloads/landmark_cohort.c experiments/runner/workloads/landmark_case.c datasets/points.c" ;;
-      smooth | compose | force) shared="$shared experiments/runner/workloads/workload_demons_kernels.c experiments/runner/workloads/demons_images.c
-          solvers/demons/* experiments/runner/inputs/pairs.c" ;;
-      demons) parts="smooth compose force field"
-        shared="$shared solvers/demons/* solvers/common/* experiments/runner/workloads/workload_demons.c experiments/runner/workloads/demons_images.c
-          experiments/runner/inputs/pairs.c" ;;
-      external) shared="$shared solvers/external/* solvers/common/* experiments/runner/workloads/workload_external.c experiments/runner/workloads/demons_images.c experiments/runner/inputs/pairs.c" ;;
-      claire) parts="interp derivative spectral field transport"
-        shared="$shared solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/workload_registration.c
-          experiments/runner/workloads/registration.c experiments/runner/inputs/pairs.c" ;;
-      register) parts="interp derivative spectral field transport"
-        shared="$shared datasets/gzip_write.c datasets/volume.c solvers/external/child.c solvers/krylov/* solvers/common/* solvers/claire/* experiments/runner/workloads/registration.c
-          experiments/runner/inputs/pairs.c experiments/runner/workloads/workload_verb.c solvers/solver.h solvers/solver.c experiments/runner/cli/cmd_register.c experiments/runner/cli/register_inputs.c experiments/runner/cli/register_results.c" ;;
-      *) case " $families " in *[[:space:]]"$family"[[:space:]]*) ;; *) echo "source_hashes.sh: say what code $family runs" >&2; exit 1 ;; esac ;;
-    esac
-    [ $family = register ] || unused=$adapters
-    case $family in
-      transport | claire | register)
-        grep -q '\.interp *= *"cuda/march"' solvers/claire/*.c || unused="$unused kernels/interp/interp_cuda_march.cu"
-        grep -q '\.derivative *= *"cuda/direct"' solvers/claire/*.c || {
-          d=kernels/derivative/derivative
-          unused="$unused ${d}_cuda_direct.cu ${d}_direct.cuh ${d}_staged.cuh"
-        } ;;
-    esac
-    cpu="" cuda="kernels/cuda/cuda.cuh kernels/cuda/language.cuh"
-    for part in $parts; do
-      cpu="$cpu cpu_ref/$part/*.c cpu_ref/$part/*.h kernels/$part/*.c kernels/$part/*.h"
-      cuda="$cuda kernels/$part/*.cu kernels/$part/*.cuh kernels/$part/*.c kernels/$part/*.h"
-    done
+    # the solver's folder, the kinds of case of the family, and what runs and times every case
+    roots="experiments/runner/run/run_case.c experiments/runner/workloads/measure.c kernels/base/backend.c kernels/base/statistics.c"
+    cpu="cpu_ref/base/backend_cpu.c" cuda="kernels/cuda/backend_cuda.cu" verb="^$"
+    case " $(echo $solvers) external " in *" $family "*) roots="$roots $(echo solvers/$family/*.c)" ;; esac
+    kinds=$(grep -lE "^ *(\"[a-z-]*\", *)?&rb_${family}_family,|^const rb_workload .*&rb_${family}_family," experiments/runner/workloads/*.c || true)
+    if [ $family = register ]; then # the verb on images by claire
+      roots="$roots solvers/claire/claire.c solvers/claire/claire_solver.c experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="claire_solver"
+    fi
     # shellcheck disable=SC2086
-    printf '    {"%s", "%s", "%s"},\n' $family "$(hash $family cpu $shared $cpu)" "$(hash $family cuda $shared $cuda)"
+    printf '    {"%s", "%s", "%s"},\n' $family "$(hash $family cpu $roots $kinds $cpu)" "$(hash $family cuda $roots $kinds $cuda)"
   done
   echo "};"
   echo "/* Of results/same_code.csv: a record with the hash 'then' was made by code that is the same as that with the hash 'now'. */"

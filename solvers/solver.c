@@ -193,7 +193,9 @@ rb_status rb_solver_find(const char *name, const rb_solver **out) {
 rb_status rb_solver_solve(const rb_solver *s, void *state, rb_solution *solution) {
   rb_solution_free(solution);
   while (s->history[solution->columns].name) solution->columns++;
-  return s->solve(state, solution);
+  const rb_status st = s->solve(state, solution);
+  if (solution->end == RB_END_CONVERGED) solution->as_asked = 1;
+  return st;
 }
 
 const rb_output *rb_solver_output(const rb_solver *s, const char *name) {

@@ -91,7 +91,7 @@ typedef struct {
 /* Strings that the solver sets are constants of the program. */
 typedef struct {
   rb_solver_end end;
-  int as_asked;                  /* the end is what the options ask for: nothing to warn of */
+  int as_asked;                  /* the end is what the options ask for: nothing to warn of; convergence always is */
   const char *advice;            /* a remedy where there is one, else NULL */
   double seconds, setup_seconds; /* the solve alone; buffers and inputs on the backend before it */
   rb_scalar *scalars, *parts;    /* parts: seconds of the solve's parts, where they were timed */

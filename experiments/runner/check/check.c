@@ -130,20 +130,10 @@ static const struct {
   const rb_family *family;
   void (*live)(rb_checker *c), (*golden)(rb_checker *c);
 } families_checked[] = {
-    {&rb_interp_family, rb_check_interp, rb_check_interp_golden},
-    {&rb_derivative_family, rb_check_derivative, rb_check_derivative_golden},
-    {&rb_spectral_family, rb_check_spectral, rb_check_spectral_golden},
-    {&rb_field_family, rb_check_field, rb_check_field_golden},
-    {&rb_transport_family, rb_check_transport, rb_check_transport_golden},
-    {&rb_gausssum_family, rb_check_gausssum, rb_check_gausssum_golden},
-    {&rb_smooth_family, rb_check_smooth, rb_check_smooth_golden},
-    {&rb_compose_family, rb_check_compose, rb_check_compose_golden},
-    {&rb_force_family, rb_check_force, rb_check_force_golden},
-    {&rb_l2force_family, rb_check_l2force, rb_check_l2force_golden},
-    {&rb_helmholtz_family, rb_check_helmholtz, rb_check_helmholtz_golden},
-    {&rb_average_family, rb_check_average, rb_check_average_golden},
+#define RB_FAMILY(family, what) {&rb_##family##_family, rb_check_##family, rb_check_##family##_golden},
+#include "kernels/registry/families.def"
+#undef RB_FAMILY
     {&rb_demons_family, rb_check_demons, NULL},
-    {&rb_probe_family, rb_check_probe, NULL},
 };
 
 const rb_family *rb_check_family(int i) {
