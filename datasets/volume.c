@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/volume.h"
+#include "datasets/volume_voxels.h"
 
 #include "datasets/gzip_write.h"
 #include "datasets/input_file.h"
@@ -92,7 +93,7 @@ static double voxel(const nifti_image *h, int64_t i) {
 
 /* Voxels of h into h->data. Not by the library: it fills a short file with zeros and turns NaN into 0.
  * gzread reads plain files too. */
-static rb_status load_voxels(const char *path, nifti_image *h) {
+rb_status rb_volume_load_voxels(const char *path, nifti_image *h) {
   rb_status st = RB_OK;
   size_t bytes = h->nvox * (size_t)h->nbyper, got = 0;
   int n;
@@ -171,7 +172,7 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   h = nifti_image_read(path, 0);
   RB_CHECK(h, RB_EFORMAT, "%s: the NIfTI header cannot be read", path);
   RB_TRY(check_header(path, h));
-  RB_TRY(load_voxels(path, h));
+  RB_TRY(rb_volume_load_voxels(path, h));
   out->grid = rb_grid_make(h->nz, h->ny, h->nx);
   out->spacing[0] = fabs((double)h->dz), out->spacing[1] = fabs((double)h->dy), out->spacing[2] = fabs((double)h->dx);
   RB_TRY(convert(path, h, out));
@@ -278,7 +279,7 @@ rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid
                (int64_t)h->nvox == 3 * n,
            RB_EFORMAT, "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2],
            (long long)g.n[1], (long long)g.n[0]);
-  RB_TRY(load_voxels(path, h));
+  RB_TRY(rb_volume_load_voxels(path, h));
   for (int a = 0; a < 3; a++) {
     const double mm = cell_of(like, g, 2 - a);
     const float *from = (const float *)h->data + a * n;

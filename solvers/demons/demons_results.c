@@ -2,6 +2,8 @@
 /* Images in, fields out: between the host's arrays on the images' own grid and the padded ones of the backend. */
 #include "solvers/demons/demons_impl.h"
 
+#include "solvers/common/by_displacement.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -60,20 +62,10 @@ done:
 }
 rb_status rb_demons_labels(rb_demons *s, const float *labels, float *out) {
   rb_status st = RB_OK;
-  const rb_grid g = s->own;
   float *u = malloc(3 * (size_t)s->points * sizeof *u);
   RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for a displacement", 3 * (size_t)s->points * sizeof *u);
   RB_TRY(rb_demons_displacement(s, u));
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->points; i++) {
-    int64_t at[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
-    int inside = 1;
-    for (int a = 0; a < 3; a++) {
-      at[a] += llrintf(u[a * s->points + i]);
-      inside = inside && at[a] >= 0 && at[a] < g.n[a];
-    }
-    out[i] = inside ? labels[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]] : 0;
-  }
+  rb_displaced_labels(s->own, u, labels, out);
 done:
   free(u);
   return st;

@@ -24,7 +24,7 @@ static void last_line(const char *log, long from, char *out, size_t size) {
   if (f) fclose(f);
 }
 
-rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted) {
+static rb_status run(const char *folder, int inside, char *const arguments[], const volatile int *interrupted) {
   rb_status st = RB_OK;
   char log[4096], said[256];
   int code = 0;
@@ -37,6 +37,7 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
   if (child == 0) {
     const int to = open(log, O_CREAT | O_APPEND | O_WRONLY, 0666), nothing = open("/dev/null", O_RDONLY);
     if (to < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(to, 1) < 0 || dup2(to, 2) < 0) _exit(127);
+    if (inside && chdir(folder) != 0) _exit(127);
     execvp(arguments[0], arguments);
     _exit(127);
   }
@@ -58,4 +59,11 @@ rb_status rb_child_run(const char *folder, char *const arguments[], const volati
            arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);
 done:
   return st;
+}
+
+rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted) {
+  return run(folder, 0, arguments, interrupted);
+}
+rb_status rb_child_run_in(const char *folder, char *const arguments[], const volatile int *interrupted) {
+  return run(folder, 1, arguments, interrupted);
 }

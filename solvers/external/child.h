@@ -10,4 +10,7 @@
  * RB_EINTERRUPTED when it was interrupted. */
 rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted);
 
+/* The same with the folder as its working folder. */
+rb_status rb_child_run_in(const char *folder, char *const arguments[], const volatile int *interrupted);
+
 #endif

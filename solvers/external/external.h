@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs of others as baselines: NIfTI in, NIfTI out, run as a child process and timed from outside.
+/* external: programs of others as solvers, NIfTI in, a displacement out.
+ *
+ * A program is run as a child process in a temporary folder that holds reference.nii.gz and template.nii.gz, voxels
+ * of 1 mm, without an affine of their own: left-to-right etc. along the voxel axes of ITK. It is judged by the
+ * displacement that it leaves (field.nii.gz, as ITK writes one) and by nothing else that it writes or says: images
+ * and labels are carried by it here, by the same code for every program.
  *
  * plastimatch-log-demons: ITK's log-domain demons as packaged by Debian (plastimatch), all cores. */
 #ifndef RB_EXTERNAL_H
 #define RB_EXTERNAL_H
 
 #include "kernels/registry/registry.h"
-
-#include <stddef.h>
+#include "solvers/solver.h"
 
 extern const rb_family rb_external_family;
 
 typedef struct {
   int iterations;                      /* 75 */
   double sigma_fluid, sigma_diffusion; /* voxels: 3, 2 */
-  const volatile int *interrupted;     /* may be NULL */
 } rb_external_options;
-rb_external_options rb_external_defaults(void);
+
+enum { RB_EXTERNAL_ARGUMENTS = 16 };
+/* What is known of a program: ops of a variant of rb_external_family. */
+typedef struct {
+  const char *program; /* on PATH */
+  const char *package; /* Debian's */
+  /* Writes what the program reads besides the images into `folder`, which is its working folder, and names its
+   * arguments, the program first, up to a NULL. Strings live as long as the folder's path. */
+  rb_status (*command)(const rb_external_options *o, const char *folder,
+                       const char *arguments[RB_EXTERNAL_ARGUMENTS]);
+} rb_external_program;
 
 /* What the program calls its version. RB_EUNSUPPORTED: it is not installed. */
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size);
-/* Registers FOLDER/template.nii.gz to FOLDER/reference.nii.gz; leaves warped.nii.gz, and what the program said in
- * log.txt. RB_EIO repeats the program's last line when it fails, RB_EINTERRUPTED when it was interrupted. */
-rb_status rb_external_register(const rb_variant *variant, const rb_external_options *options, const char *folder);
-/* After it, by the same program: determinant.nii.gz and, where labels.nii.gz lies there, warped_labels.nii.gz. */
-rb_status rb_external_results(const rb_variant *variant, const char *folder, const volatile int *interrupted);
 
 #endif

@@ -5,7 +5,6 @@
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/workloads/workload.h"
-#include "solvers/external/external.h"
 #include "solvers/solver.h"
 
 #include <stdio.h>
@@ -59,8 +58,8 @@ static void list_families(int variants) {
   }
 }
 
-/* Programs that are timed as a whole: no solver of the contract, but listed beside them. */
-static const rb_family *const programs[] = {&rb_external_family, &rb_register_family};
+/* What is timed as a whole program: no solver of the contract, but listed beside them. */
+static const rb_family *const programs[] = {&rb_register_family};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 static void list_variants(const rb_family *f, const rb_solver *s) {

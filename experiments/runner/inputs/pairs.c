@@ -190,8 +190,8 @@ rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pai
   const char *files[4] = {pair->template_image, pair->reference, pair->template_labels, pair->reference_labels};
   for (int i = 0; i < 4; i++)
     if (files[i]) RB_TRY(rb_manifest_path(m, files[i], paths[i], sizeof paths[i]));
-  RB_CHECK(rb_data_present(name), RB_ENOTFOUND, "pair %s of data set %s is absent (regbench data import %s FOLDER)",
-           name, m->name, m->name);
+  RB_CHECK(rb_data_present(name), RB_ENOTFOUND,
+           "data set %s is absent, or files of its pair %s (regbench data import %s FOLDER)", m->name, name, m->name);
   const char *images[2] = {paths[0], paths[1]}, *labels[2] = {files[2] ? paths[2] : NULL, files[3] ? paths[3] : NULL};
   RB_TRY(rb_pair_read(images, labels, how, grid, out));
 done:

@@ -7,7 +7,7 @@
  * images, the sum over the processes and the waiting for the slowest. Verified: the atlas that lies in the file is,
  * to the bit, that of one process without files. */
 #include "experiments/runner/base/interrupt.h"
-#include "experiments/runner/base/temporary.h"
+#include "datasets/temporary.h"
 #include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/workloads/atlas_twin.h"
 #include "experiments/runner/workloads/workload.h"

@@ -12,7 +12,7 @@
 #include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/inputs/pairs.h"
 #include "experiments/runner/workloads/registration.h"
-#include "experiments/runner/base/temporary.h"
+#include "datasets/temporary.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/external/child.h"
 

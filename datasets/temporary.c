@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _XOPEN_SOURCE 700 /* nftw */
-#include "experiments/runner/base/temporary.h"
+#include "datasets/temporary.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a displacement makes of images and labels, on the CPU: how every solver's result is judged that is known by
+ * its displacement alone. u [3][n1][n2][n3] in voxels; what is carried is read at x + u(x), 0 outside. */
+#ifndef RB_BY_DISPLACEMENT_H
+#define RB_BY_DISPLACEMENT_H
+
+#include "kernels/base/grid.h"
+#include "kernels/base/status.h"
+
+/* image at x + u(x), trilinear. */
+rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, float *out);
+/* det(I + du/dx), central differences. */
+rb_status rb_displacement_determinant(rb_grid g, const float *u, float *out);
+/* The label of the voxel that is nearest to x + u(x). */
+void rb_displaced_labels(rb_grid g, const float *u, const float *labels, float *out);
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs of others as a solver of the contract. */
+#include "datasets/displacement_file.h"
+#include "datasets/temporary.h"
+#include "datasets/volume.h"
+#include "kernels/base/clock.h"
+#include "solvers/common/by_displacement.h"
+#include "solvers/external/child.h"
+#include "solvers/external/external.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  const rb_external_program *program;
+  rb_external_options options;
+  rb_grid grid;
+  rb_subject subject, reference;
+  const volatile int *interrupted;
+  char folder[1024];
+  float *u; /* [3][n] voxels, after a solve */
+} state;
+
+static void made_of(const rb_variant *v, char *out, size_t size) {
+  char version[128] = "";
+  if (rb_external_version(v, version, sizeof version) != RB_OK) rb_clear();
+  snprintf(out, size, "%s", version);
+}
+
+#define AT(field) offsetof(rb_external_options, field)
+static const rb_solver_option options[] = {
+    {"sigma-fluid", RB_OPTION_REAL, AT(sigma_fluid), .least = 0, .unit = "voxel", .help = "smoothing of each update"},
+    {"sigma-diffusion", RB_OPTION_REAL, AT(sigma_diffusion), .least = 0, .unit = "voxel",
+     .help = "smoothing of the velocity"},
+    {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1", .help = "as many, always"},
+    {NULL},
+};
+static void defaults(void *o) {
+  *(rb_external_options *)o = (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2};
+}
+
+/* The child's memory is its own: ITK holds some forty fields. */
+static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
+                         size_t *host) {
+  const size_t field = (size_t)rb_grid_points(shape->grid) * sizeof(float);
+  (void)v, (void)o;
+  *backend = 4 * field, *host = 50 * field;
+  return RB_OK;
+}
+
+static void destroy(void *p) {
+  state *s = p;
+  if (!s) return;
+  if (s->folder[0]) rb_temporary_remove(s->folder);
+  free(s->u);
+  free(s);
+}
+
+static rb_status place(const state *s, const char *name, char *path, size_t size) {
+  return rb_path(path, size, "%s/%s", s->folder, name);
+}
+
+static rb_status write_image(const state *s, const char *name, const float *image) {
+  rb_status st = RB_OK;
+  char path[1200];
+  RB_TRY(place(s, name, path, sizeof path));
+  RB_TRY(rb_volume_write(path, NULL, s->grid, image));
+done:
+  return st;
+}
+
+static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
+                        const volatile int *interrupted, void **out) {
+  rb_status st = RB_OK;
+  char version[128];
+  (void)team;
+  state *s = calloc(1, sizeof *s);
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  RB_TRY(rb_external_version(v, version, sizeof version));
+  s->program = v->ops, s->options = *(const rb_external_options *)o, s->interrupted = interrupted;
+  s->grid = problem->shape.grid, s->subject = problem->templates[0], s->reference = *problem->reference;
+  s->u = malloc(3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
+  RB_CHECK(s->u, RB_ENOMEM, "host memory: %zu bytes for a displacement",
+           3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
+  RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
+  RB_TRY(write_image(s, "template.nii.gz", s->subject.image));
+  RB_TRY(write_image(s, "reference.nii.gz", s->reference.image));
+  *out = s;
+  s = NULL;
+done:
+  destroy(s);
+  return st;
+}
+
+/* ---- solve ------------------------------------------------------------------------------------------------ */
+
+static int is_constant(const float *u, int64_t n) {
+  for (int c = 0; c < 3; c++)
+    for (int64_t i = 1; i < n; i++)
+      if (u[c * n + i] != u[c * n]) return 0;
+  return 1;
+}
+
+static rb_status judge(state *s, rb_solution *out) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->grid);
+  const float *m = s->subject.image, *f = s->reference.image;
+  double off = 0, was = 0;
+  float *warped = malloc((size_t)n * sizeof *warped);
+  RB_CHECK(warped, RB_ENOMEM, "host memory");
+  RB_TRY(rb_displaced_image(s->grid, s->u, m, warped));
+  for (int64_t i = 0; i < n; i++) off += pow((double)(warped[i] - f[i]), 2), was += pow((double)(m[i] - f[i]), 2);
+  const double mismatch = was > 0 ? off / was : 0;
+  rb_solution_scalar(out, "mismatch", mismatch, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
+  rb_solution_scalar(out, "before", was / (double)n, "1", "mean squared difference before");
+  rb_solution_scalar(out, "after", off / (double)n, "1", "the same after");
+  rb_solution_scalar(out, "iterations", s->options.iterations, "1", "asked for");
+  out->end = mismatch > 1 ? RB_END_DIVERGED : RB_END_ITERATIONS;
+  out->as_asked = out->end == RB_END_ITERATIONS;
+  if (mismatch > 1) out->advice = "the program made the images differ more";
+done:
+  free(warped);
+  return st;
+}
+
+static rb_status solve(void *p, rb_solution *out) {
+  rb_status st = RB_OK;
+  state *s = p;
+  char field[1200];
+  const char *arguments[RB_EXTERNAL_ARGUMENTS];
+  const double start = rb_now();
+  RB_TRY(place(s, "field.nii.gz", field, sizeof field));
+  RB_CHECK(unlink(field) == 0 || errno == ENOENT, RB_EIO, "cannot remove %s: %s", field, strerror(errno));
+  RB_TRY(s->program->command(&s->options, s->folder, arguments));
+  st = rb_child_run_in(s->folder, (char *const *)(uintptr_t)arguments, s->interrupted);
+  out->seconds = rb_now() - start;
+  if (st == RB_EINTERRUPTED) { /* a program keeps no iterate: nothing has moved */
+    rb_clear();
+    memset(s->u, 0, 3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
+    out->end = RB_END_INTERRUPTED;
+    return RB_OK;
+  }
+  RB_TRY(st);
+  RB_CHECK(access(field, R_OK) == 0, RB_EINVALID, "%s wrote no displacement (field.nii.gz), by which it is judged",
+           s->program->program);
+  RB_TRY(rb_displacement_read(field, s->grid, s->u));
+  RB_CHECK(!is_constant(s->u, rb_grid_points(s->grid)), RB_EINVALID,
+           "%s wrote one and the same displacement everywhere: it registered nothing", s->program->program);
+  RB_TRY(judge(s, out));
+done:
+  return st;
+}
+
+/* ---- outputs ---------------------------------------------------------------------------------------------- */
+
+static rb_status warped(void *p, int t, void *out) {
+  state *s = p;
+  (void)t;
+  return rb_displaced_image(s->grid, s->u, s->subject.image, out);
+}
+static rb_status displacement(void *p, int t, void *out) {
+  state *s = p;
+  (void)t;
+  memcpy(out, s->u, 3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
+  return RB_OK;
+}
+static rb_status determinant(void *p, int t, void *out) {
+  state *s = p;
+  (void)t;
+  return rb_displacement_determinant(s->grid, s->u, out);
+}
+static rb_status labels(void *p, int t, void *out) {
+  state *s = p;
+  (void)t;
+  rb_displaced_labels(s->grid, s->u, s->subject.labels, out);
+  return RB_OK;
+}
+static const rb_history_column history[] = {{NULL, NULL}};
+static const rb_output outputs[] = {
+    {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
+    {"detF", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx", determinant, NULL, 0},
+    {"labels", RB_OUTPUT_LABELS, "the template's labels, each voxel's the nearest", labels, NULL, 0},
+    {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
+};
+
+const rb_solver rb_solver_external = {
+    .family = &rb_external_family,
+    .preferred = "plastimatch-log-demons",
+    .otherwise = "plastimatch-log-demons",
+    .takes = RB_TAKES_IMAGES,
+    .about = "A program of others, run over NIfTI files and judged by the displacement that it writes alone.",
+    .made_of = made_of,
+    .options = options,
+    .options_size = sizeof(rb_external_options),
+    .defaults = defaults,
+    .history = history,
+    .outputs = outputs,
+    .predict = predict,
+    .create = create,
+    .solve = solve,
+    .destroy = destroy,
+};
