@@ -5,10 +5,14 @@
 
 #include "kernels/base/grid.h"
 #include "kernels/base/status.h"
+#include "datasets/volume.h"
 
-/* A NIfTI file of three components, mm along left, posterior, superior, at the voxels of the reference: the template
- * is read at x + u(x). u [3][n1][n2][n3] becomes voxels along x1, x2, x3 by the file's own affine. RB_ENOTFOUND: no
- * such file. RB_EFORMAT: not of `grid`, no vectors of float32 or float64, no affine, damaged, values that are not
- * finite. */
+/* u [3][n1][n2][n3] in voxels of `grid` along x1, x2, x3 to a 5D file of three components (intent vector), mm along
+ * left, posterior, superior, at the voxels of the reference: the template is read at x + u(x). `like`: as for
+ * rb_volume_write. */
+rb_status rb_displacement_write(const char *path, const rb_volume *like, rb_grid grid, const float *u);
+/* What _write or ITK wrote, back in voxels by the file's own affine. RB_ENOTFOUND: no
+ * such file. RB_EFORMAT: not of `grid`, no vectors of float32 or float64, an affine without inverse, damaged, values
+ * that are not finite. */
 rb_status rb_displacement_read(const char *path, rb_grid grid, float *u);
 #endif

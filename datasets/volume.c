@@ -206,7 +206,8 @@ static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
 
 /* A NIfTI-1 file: header, no extension, voxels. Not by the library, which compresses on one thread and reports
  * nothing back. */
-static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g, int components, const float *data) {
+rb_status rb_volume_write_fields(const char *path, const rb_volume *like, rb_grid g, int components, int type,
+                                 const void *data) {
   rb_status st = RB_OK;
   int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
   nifti_image *h = NULL;
@@ -216,8 +217,8 @@ static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g
              (long long)g.n[a]);
   h = like && like->header ? nifti_copy_nim_info(like->header) : nifti_make_new_nim(dims, DT_FLOAT32, 0);
   RB_CHECK(h, RB_ENOMEM, "host memory");
-  h->datatype = DT_FLOAT32;
-  h->nbyper = 4;
+  h->datatype = type;
+  h->nbyper = type == DT_INT16 ? 2 : 4;
   h->scl_slope = h->scl_inter = 0;
   h->cal_min = h->cal_max = 0;
   for (int i = 0; i < 8; i++) h->dim[i] = dims[i];
@@ -233,8 +234,8 @@ static rb_status write_fields(const char *path, const rb_volume *like, rb_grid g
     const nifti_1_header raw = nifti_convert_nim2nhdr(h);
     unsigned char head[HEAD] = {0}; /* the last four bytes: no extension follows */
     memcpy(head, &raw, sizeof raw);
-    RB_TRY(
-        rb_gzip_write(path, head, sizeof head, data, (size_t)rb_grid_points(g) * (size_t)components * sizeof *data));
+    RB_TRY(rb_gzip_write(path, head, sizeof head, data,
+                         (size_t)rb_grid_points(g) * (size_t)components * (size_t)h->nbyper));
   }
 done:
   if (h) nifti_image_free(h);
@@ -242,7 +243,19 @@ done:
 }
 
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid g, const float *data) {
-  return write_fields(path, like, g, 1, data);
+  return rb_volume_write_fields(path, like, g, 1, DT_FLOAT32, data);
+}
+
+rb_status rb_volume_write_labels(const char *path, const rb_volume *like, rb_grid g, const float *labels) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(g);
+  int16_t *whole = malloc((size_t)n * sizeof *whole);
+  RB_CHECK(whole, RB_ENOMEM, "host memory: %zu bytes for %s", (size_t)n * sizeof *whole, path);
+  for (int64_t i = 0; i < n; i++) whole[i] = (int16_t)labels[i];
+  RB_TRY(rb_volume_write_fields(path, like, g, 1, DT_INT16, whole));
+done:
+  free(whole);
+  return st;
 }
 
 /* Millimetres a cell along our axis a of a grid over the field of view of `like`. */
@@ -261,7 +274,7 @@ rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_gri
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++) xyz[a * n + i] = (float)(mm * (double)data[(2 - a) * n + i]);
   }
-  RB_TRY(write_fields(path, like, g, 3, xyz));
+  RB_TRY(rb_volume_write_fields(path, like, g, 3, DT_FLOAT32, xyz));
 done:
   free(xyz);
   return st;

@@ -20,6 +20,8 @@ rb_status rb_volume_read(const char *path, rb_volume *out);
 /* float32 with `like`'s geometry, over the same field of view when the grids differ (or 1 mm and the identity when
  * NULL). data has `grid` points. RB_EIO. */
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid grid, const float *data);
+/* The same of whole numbers from 0 to 255, as int16. */
+rb_status rb_volume_write_labels(const char *path, const rb_volume *like, rb_grid grid, const float *labels);
 /* data [3][n1][n2][n3] in grid cells along x1, x2, x3 -> a 5D vector file in mm along the file's x, y, z voxel axes.
  */
 rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid grid, const float *data);

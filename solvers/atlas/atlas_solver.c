@@ -117,9 +117,10 @@ static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(p,
 static const rb_output outputs[] = {
     {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
     {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},
-    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"inverse", RB_OUTPUT_INVERSE, "of the displacement, mm", inverse, NULL, 0},
-    {"detF", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx", determinant, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR,
+     "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
+    {"inverse", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},
+    {"jacobian", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx, u the displacement", determinant, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* claire as a solver of the contract. */
 #include "solvers/claire/claire.h"
+#include "solvers/common/by_displacement.h"
 #include "solvers/krylov/krylov.h"
 
 #include <stdio.h>
@@ -124,11 +125,6 @@ done:
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
-/* The user's intensities, not the smoothed ones. */
-static rb_status warped(void *p, int t, void *out) {
-  (void)t;
-  return rb_claire_warp(((state *)p)->claire, ((state *)p)->subject.image, out);
-}
 static rb_status velocity(void *p, int t, void *out) {
   rb_status st = RB_OK;
   state *s = p;
@@ -145,6 +141,27 @@ static rb_status displacement(void *p, int t, void *out) {
   (void)t;
   return rb_claire_displacement(((state *)p)->claire, out);
 }
+/* What is made of the written displacement alone. */
+static rb_status displaced(state *s, const float *image, float *out) {
+  rb_status st = RB_OK;
+  float *u = malloc(3 * (size_t)rb_grid_points(s->grid) * sizeof *u);
+  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for a displacement",
+           3 * (size_t)rb_grid_points(s->grid) * sizeof *u);
+  RB_TRY(rb_claire_displacement(s->claire, u));
+  RB_TRY(image ? rb_displaced_image(s->grid, u, image, out) : rb_displacement_determinant(s->grid, u, out));
+done:
+  free(u);
+  return st;
+}
+/* The user's intensities, not the smoothed ones, by one interpolation. */
+static rb_status warped(void *p, int t, void *out) {
+  (void)t;
+  return displaced(p, ((state *)p)->subject.image, out);
+}
+static rb_status jacobian(void *p, int t, void *out) {
+  (void)t;
+  return displaced(p, NULL, out);
+}
 static rb_status determinant(void *p, int t, void *out) {
   rb_claire_determinant extremes;
   (void)t;
@@ -160,9 +177,13 @@ static rb_status labels_smoothed(void *p, int t, void *out) {
 }
 static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
-    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time", velocity, NULL, 0},
-    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"detF", RB_OUTPUT_DETERMINANT, "determinant of the deformation gradient, by transport", determinant, NULL, 0},
+    {"velocity", RB_OUTPUT_VECTOR, "stationary velocity, mm a unit time to the left, posterior, superior", velocity,
+     NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR,
+     "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
+    {"jacobian", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx, u the displacement", jacobian, NULL, 0},
+    {"detF", RB_OUTPUT_DETERMINANT, "brunn2020's det F, by transport: its inverse, but for discretisation",
+     determinant, NULL, 0},
     {"labels", RB_OUTPUT_LABELS, "the template's labels, carried by their indicators", labels, NULL, 0},
     {".labels-smoothed", RB_OUTPUT_LABELS, "by smoothed indicators, brunn2020's protocol: Dice only", labels_smoothed,
      NULL, 0},

@@ -182,8 +182,9 @@ static rb_status labels(void *p, int t, void *out) {
 static const rb_history_column history[] = {{NULL, NULL}};
 static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
-    {"displacement", RB_OUTPUT_VECTOR, "mm along the file's x, y, z", displacement, NULL, 0},
-    {"detF", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx", determinant, NULL, 0},
+    {"displacement", RB_OUTPUT_VECTOR,
+     "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
+    {"jacobian", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx, u the displacement", determinant, NULL, 0},
     {"labels", RB_OUTPUT_LABELS, "the template's labels, each voxel's the nearest", labels, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };

@@ -33,6 +33,26 @@ ball two.nii 13 2
 ball three.nii 13 1
 expect 6 "nothing moved" "$bin" register demons --template one.nii --reference three.nii --variant cpu --out still
 ok "and says so in metrics.json" grep -q '"end": "nothing moved"' still/metrics.json
+# registration happens in the world: one and the same image 3 mm apart is 3 voxels apart; far apart it is refused
+with_origin() { # FROM TO X: qform_code 1, qoffset_x
+  perl -e 'my ($from, $to, $x) = @ARGV; local $/; open F, "<", $from; my $d = <F>; substr($d, 252, 2) = pack("s", 1); substr($d, 268, 4) = pack("f", $x); open T, ">", $to; print T $d' "$@"
+}
+with_origin one.nii at-0.nii 0.001
+with_origin one.nii at-3.nii 3
+with_origin one.nii at-40.nii 40
+centre() { # FILE: mean index along x of the largest value's voxels, float32
+  gunzip -c "$1" | tail -c +353 | od -An -v -tf4 -w4 | awk '{ s += $1; m += $1 * ((NR - 1) % 24) } END { printf "%.1f", m / s }'
+}
+expect 0 "mismatch" "$bin" register claire --template at-0.nii --reference at-3.nii --variant cpu-fd8-linear --out rw
+moved=$(centre rw/warped.nii.gz)
+ok "what lies at voxel 10 lies at 7 of a lattice that begins 3 mm further: $moved at the start, the ball at 10 after" test "${moved%.*}" -ge 9
+expect 0 "mismatch 0," "$bin" register claire --template at-0.nii --reference at-3.nii --ignore-geometry --variant cpu-fd8-linear --out rw
+expect 2 "holds 0 % of where at-40.nii lies .* 40 mm apart" "$bin" register demons --template at-0.nii --reference at-40.nii --variant cpu --out rw
+ok "labels are whole numbers in the file" test "$("$bin" register claire --template one.nii --reference three.nii --template-labels one.nii --reference-labels three.nii --variant cpu-fd8-linear --out rl >/dev/null && gunzip -c rl/labels.nii.gz | od -An -td2 -j70 -N2 | tr -d ' ')" = 4
+# values below 0
+perl -0777 -pe 'substr($_, 70, 4) = pack("s2", 256, 8); substr($_, 400, 1) = chr(246)' one.nii >ct.nii
+expect 2 "intensities down to -10: --shift-negative" "$bin" register demons --template ct.nii --reference three.nii --variant cpu --out rn
+expect 0 "mismatch" "$bin" register demons --template ct.nii --reference three.nii --shift-negative --variant cpu --iterations 2 --stop 0 --out rn
 for method in claire demons; do
   case $method in claire) v=cpu-fd8-linear ;; *) v=cpu ;; esac
   expect 2 "no label in common" "$bin" register $method --template one.nii --reference three.nii --template-labels one.nii --reference-labels two.nii --variant $v --out rl
@@ -44,7 +64,7 @@ brain=/usr/share/mricron/templates/ch2bet.nii.gz head=/usr/share/mricron/templat
 if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
-  for f in warped velocity displacement detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
+  for f in warped velocity displacement jacobian detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
   foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums), and above half of it
     awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536 && p <= 2 * m) }' "$1"
   }
@@ -81,13 +101,13 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   interrupted "an interrupted solve" "^ +0 +1 " "${solve[@]}" --size 80 --steps 8 --out r130
   ok "and leaves its iterate" test -s r130/velocity.nii.gz -a -s r130/metrics.json
   other=/usr/share/mricron/templates/JHU-WhiteMatter-labels-2mm.nii.gz
-  if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --variant cpu-fd8-linear --out r; fi
+  if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --ignore-geometry --variant cpu-fd8-linear --out r; fi
   # the same brain with voxels said to be twice as long along x
   cp whole.nii wide.nii
   for at in 80 280; do printf '\0\0\0\100' | dd of=wide.nii bs=1 seek=$at conv=notrunc status=none; done
   for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
     # shellcheck disable=SC2086
-    expect 2 "ignore-geometry" "$bin" register $method --template wide.nii --reference $brain --size 12 --out rg
+    expect 0 "mismatch" "$bin" register $method --template wide.nii --reference $brain --size 12 --out rg
     # shellcheck disable=SC2086
     expect 0 "mismatch" "$bin" register $method --template wide.nii --reference $brain --size 12 --ignore-geometry --out rg
   done
@@ -95,7 +115,7 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   # register demons
   solve=("$bin" register demons --template $brain --reference $head --variant cpu)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
-  for f in warped velocity displacement detF labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
+  for f in warped velocity displacement jacobian labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
   ok "register demons foretells its memory" foretold d/metrics.json
   ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
   expect 6 "iterations used up; the best iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
@@ -174,7 +194,7 @@ awk -F, '{printf "%g,%g,%g\n", $1+0.3*sin($2), $2+0.2, 1.02*$3}' many-a.csv >man
 interrupted "an interrupted shooting" "^ +[1-9] TAO|iter = +[1-9]" "$bin" register landmarks --template many-a.csv --reference many-b.csv --iterations 400 --petsc "-tao_monitor" --out l130
 ok "and leaves its iterate" test -s l130/matched.csv -a -s l130/metrics.json
 # metrics.json has one shape
-keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|reference|grid_xyz|points|det_F|dice|energy_joule' | tr -d '\n'; }
+keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|reference|grid_xyz|points|jacobian|detF|dice|energy_joule' | tr -d '\n'; }
 for f in r d; do [ ! -e $f/metrics.json ] || ok "the shape of $f/metrics.json" test "$(keys $f/metrics.json)" = "$(keys l/metrics.json)"; done
 
 # register atlas: three balls of 24^3
@@ -187,15 +207,12 @@ expect 2 "one image has no atlas" "${atlas[@]}" --images ball1.nii --out at
 expect 2 "no file balls.csv|balls.csv" "${atlas[@]}" --list balls.csv --out at
 expect 2 "unknown argument '--template'" "${atlas[@]}" --template ball1.nii --out at
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out at
-for f in atlas warped_001_ball1 displacement_002_ball2 inverse_003_ball3 detF_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
+for f in atlas warped_001_ball1 displacement_002_ball2 inverse_003_ball3 jacobian_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
 ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
 expect 2 "neglects it and takes 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at
 expect 2 "gamma '-0.02' is not a positive" "${atlas[@]}" --gamma -0.02 --images ball1.nii ball2.nii --out at
-# results lie on the reference's grid: at its origin
-with_origin() { # FROM TO X: qform_code 1, qoffset_x
-  perl -e 'my ($from, $to, $x) = @ARGV; local $/; open F, "<", $from; my $d = <F>; substr($d, 252, 2) = pack("s", 1); substr($d, 268, 4) = pack("f", $x); open T, ">", $to; print T $d' "$@"
-}
+# registration happens in the world: one and the same image 3 mm apart is 3 voxels apart, far apart it is refused
 with_origin ball1.nii here.nii 1
 with_origin ball3.nii there.nii 7
 expect 0 "iterations 5" "${atlas[@]}" --images here.nii --reference there.nii --out ao

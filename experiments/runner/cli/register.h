@@ -17,6 +17,7 @@ typedef struct {
   rb_grid grid;                                             /* {0}: the images' own */
   rb_resampling how;
   int ignore_geometry;
+  int shift;        /* an image with values below 0 is raised by its least one */
   const char *list; /* of a cohort, or NULL */
   char **images;    /* of a cohort; owned */
   int image_count;

@@ -6,11 +6,15 @@
 #include <string.h>
 
 static const char images[] =
-    "The template is deformed to look like the reference. Two NIfTI images of one grid, or of any with --size.\n\n"
+    "The template is deformed to look like the reference: two NIfTI images. The template comes onto the reference's "
+    "lattice\nthrough both files' affines first (the sform, else the qform; files without either are registered as "
+    "they lie in memory).\n\n"
     "  --template-labels L, --reference-labels M   label maps (0 to 255), for Dice\n"
-    "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
+    "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the reference's)\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
-    "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
+    "  --shift-negative             raise an image that has values below 0 (CT) by its least one; else it is "
+    "refused\n"
+    "  --ignore-geometry            images are registered as they lie in memory\n";
 static const char cohort[] =
     "NIfTI images of one grid, or of any with --size. Several processes share them: mpirun -n 4 regbench register "
     "...\n\n"

@@ -4,21 +4,37 @@
 #include "experiments/runner/cli/register.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Both images, and each image's labels. Files that are not there or no NIfTI are told by whoever reads them. */
-static rb_status same_geometry(const rb_register_request *r) {
+/* Labels lie where their image does. Files that are not there or no NIfTI are told by whoever reads them. */
+static rb_status labels_on_images(const rb_register_request *r) {
   rb_status st = RB_OK;
-  const char *pairs[3][2] = {{r->files[0], r->files[1]}, {r->files[0], r->labels[0]}, {r->files[1], r->labels[1]}};
-  for (int k = 0; k < 3 && !r->ignore_geometry; k++)
-    if (pairs[k][0] && pairs[k][1] && access(pairs[k][0], R_OK) == 0 && access(pairs[k][1], R_OK) == 0)
-      RB_TRY(rb_volume_same_axes(pairs[k][0], pairs[k][1]));
+  for (int k = 0; k < 2 && !r->ignore_geometry; k++)
+    if (r->files[k] && r->labels[k] && access(r->files[k], R_OK) == 0 && access(r->labels[k], R_OK) == 0)
+      RB_TRY(rb_volume_same_axes(r->files[k], r->labels[k]));
 done:
   return st;
+}
+
+/* Solvers take what is below 0 for nothing, or clip it. */
+static rb_status check_not_negative(const rb_register_request *r, const rb_pair *pair) {
+  for (int k = 0; k < 2; k++) {
+    float least = 0;
+    for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) least = fminf(least, pair->image[k][i]);
+    if (!(least < 0)) continue;
+    if (!r->shift)
+      return RB_FAIL(
+          RB_EINVAL,
+          "%s holds intensities down to %g: --shift-negative adds what makes its least value 0 (as for CT)",
+          r->files[k], (double)least);
+    for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) pair->image[k][i] -= least;
+  }
+  return RB_OK;
 }
 
 /* Where outputs go: fails before the solve when the folder cannot be written. */
@@ -58,9 +74,10 @@ done:
 static rb_status read_images(const rb_register_request *r, rb_register_inputs *in) {
   rb_status st = RB_OK;
   rb_pair *pair = &in->pair;
-  RB_TRY(same_geometry(r));
+  RB_TRY(labels_on_images(r));
   RB_TRY(make_folder(r->out));
-  RB_TRY(rb_pair_read(r->files, r->labels, r->how, r->grid, pair));
+  RB_TRY(rb_pair_read(r->files, r->labels, r->ignore_geometry ? RB_AS_THEY_LIE : RB_IN_WORLD, r->how, r->grid, pair));
+  RB_TRY(check_not_negative(r, pair));
   const int labels = pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE];
   if (labels) RB_TRY(common_labels(pair));
   in->problem.shape = (rb_problem_shape){.grid = pair->grid, .channels = 1, .templates = 1, .labels = labels};

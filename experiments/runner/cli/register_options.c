@@ -64,6 +64,8 @@ static int common_option(int argc, char **argv, int *i, rb_register_request *r, 
       return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
   } else if (images && (value = rb_option(argc, argv, i, "--resample"))) {
     if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
+  } else if (images && !r->solver->cohort && strcmp(argv[*i], "--shift-negative") == 0) {
+    r->shift = 1;
   } else if (images && strcmp(argv[*i], "--ignore-geometry") == 0) {
     r->ignore_geometry = 1;
   } else if (r->solver->cohort && strcmp(argv[*i], "--leave-out-bad") == 0) {

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { VALUES = 3 * RB_QUALITY_DETERMINANTS + 1 }; /* of a template, to be gathered */
+
 rb_status rb_quality_create(int templates, rb_quality *out) {
-  *out = (rb_quality){.templates = templates, .det = calloc(4 * (size_t)templates, sizeof *out->det)};
+  *out = (rb_quality){.templates = templates, .det = calloc(VALUES * (size_t)templates, sizeof *out->det)};
   if (!out->det) return RB_FAIL(RB_ENOMEM, "host memory");
-  out->undone = out->det + 3 * (size_t)templates;
+  out->undone = out->det + (VALUES - 1) * (size_t)templates;
   return RB_OK;
 }
 void rb_quality_free(rb_quality *q) {
@@ -22,14 +24,17 @@ void rb_quality_free(rb_quality *q) {
   free(q->det);
 }
 
-void rb_quality_determinant(rb_quality *q, int t, rb_grid grid, const float *det) {
+void rb_quality_determinant(rb_quality *q, const char *name, int t, rb_grid grid, const float *det) {
   const int64_t n = rb_grid_points(grid);
   double sum = 0, least = INFINITY, greatest = -INFINITY;
+  int k = 0;
+  while (k < RB_QUALITY_DETERMINANTS - 1 && q->determinant[k].name && strcmp(q->determinant[k].name, name) != 0) k++;
+  q->determinant[k].name = name;
   for (int64_t i = 0; i < n; i++)
     sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
   if (!isfinite(sum)) least = greatest = NAN;
-  q->det[3 * t] = least, q->det[3 * t + 1] = sum / (double)n, q->det[3 * t + 2] = greatest;
-  q->has_determinant = 1;
+  double *d = q->det + 3 * (k * q->templates + t);
+  d[0] = least, d[1] = sum / (double)n, d[2] = greatest;
 }
 
 void rb_quality_inverse(rb_quality *q, int t, rb_grid g, const float *u, const float *w) {
@@ -67,24 +72,28 @@ void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, con
 
 rb_status rb_quality_join(const rb_team *team, rb_quality *q) {
   rb_status st = RB_OK;
-  RB_TRY(rb_team_sum(team, q->det, 4 * (int64_t)q->templates));
-  q->least = INFINITY, q->greatest = -INFINITY;
-  for (int t = 0; t < q->templates; t++) {
-    const double *d = q->det + 3 * t;
-    q->least = d[0] >= q->least ? q->least : d[0]; /* a NaN stays */
-    q->greatest = d[2] <= q->greatest ? q->greatest : d[2];
-    q->mean += d[1] / q->templates;
-    q->inverse_error = fmax(q->inverse_error, q->undone[t]);
+  RB_TRY(rb_team_sum(team, q->det, VALUES * (int64_t)q->templates));
+  for (int k = 0; k < RB_QUALITY_DETERMINANTS; k++) {
+    double least = INFINITY, greatest = -INFINITY, mean = 0;
+    for (int t = 0; t < q->templates; t++) {
+      const double *d = q->det + 3 * (k * q->templates + t);
+      least = d[0] >= least ? least : d[0]; /* a NaN stays */
+      greatest = d[2] <= greatest ? greatest : d[2];
+      mean += d[1] / q->templates;
+    }
+    q->determinant[k].least = least, q->determinant[k].greatest = greatest, q->determinant[k].mean = mean;
   }
+  for (int t = 0; t < q->templates; t++) q->inverse_error = fmax(q->inverse_error, q->undone[t]);
 done:
   return st;
 }
 
 void rb_quality_add(const rb_quality *q, json_t *metrics) {
-  if (q->has_determinant)
-    json_object_set_new(metrics, "det_F",
-                        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->least), "mean", rb_json_number(q->mean),
-                                  "max", rb_json_number(q->greatest)));
+  for (int k = 0; k < RB_QUALITY_DETERMINANTS && q->determinant[k].name; k++)
+    json_object_set_new(
+        metrics, q->determinant[k].name,
+        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->determinant[k].least), "mean",
+                  rb_json_number(q->determinant[k].mean), "max", rb_json_number(q->determinant[k].greatest)));
   if (q->has_inverse) {
     json_object_set_new(json_object_get(metrics, "results"), "inverse_error", rb_json_number(q->inverse_error));
     json_object_set_new(json_object_get(metrics, "units"), "inverse_error", json_string("voxel"));
@@ -95,7 +104,8 @@ void rb_quality_add(const rb_quality *q, json_t *metrics) {
 }
 
 void rb_quality_print(const rb_quality *q) {
-  if (q->has_determinant) printf(", det F %.3g to %.3g", q->least, q->greatest);
+  for (int k = 0; k < RB_QUALITY_DETERMINANTS && q->determinant[k].name; k++)
+    printf(", %s %.3g to %.3g", q->determinant[k].name, q->determinant[k].least, q->determinant[k].greatest);
   if (q->has_inverse) printf(", inverse to %.2g voxels", q->inverse_error);
   if (q->dice) printf(", Dice %.4f -> %.4f", q->dice_before, q->dice_after);
 }

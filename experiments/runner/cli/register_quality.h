@@ -8,19 +8,24 @@
 
 #include <jansson.h>
 
+enum { RB_QUALITY_DETERMINANTS = 2 };
 typedef struct {
-  int templates, has_determinant, has_inverse;
-  double *det; /* [templates][3]: least, mean, greatest of each one's determinant; 0 for those of other processes */
-  double *undone; /* [templates]: greatest |w + u(x + w)| of each one's inverse, likewise */
-  double least, mean, greatest, inverse_error; /* over all templates */
-  json_t *dice;                                /* overlaps before and after, or NULL */
+  int templates, has_inverse;
+  struct {
+    const char *name; /* of the output; NULL: there is none */
+    double least, mean, greatest;
+  } determinant[RB_QUALITY_DETERMINANTS]; /* over all templates */
+  double *det; /* [determinants][templates][3]: least, mean, greatest of each one's; 0 for those of other processes */
+  double *undone;       /* [templates]: greatest |w + u(x + w)| of each one's inverse, likewise */
+  double inverse_error; /* over all templates */
+  json_t *dice;         /* overlaps before and after, or NULL */
   double dice_before, dice_after;
 } rb_quality;
 
 rb_status rb_quality_create(int templates, rb_quality *out);
 void rb_quality_free(rb_quality *q);
-/* Of template t: a determinant that is no number leaves its mark on all three values. */
-void rb_quality_determinant(rb_quality *q, int t, rb_grid grid, const float *det);
+/* Of template t, output `name`: a determinant that is no number leaves its mark on all three values. */
+void rb_quality_determinant(rb_quality *q, const char *name, int t, rb_grid grid, const float *det);
 /* Of template t: u, w [3][n] in voxels; nodes whose inverse lies beyond the grid do not count. */
 void rb_quality_inverse(rb_quality *q, int t, rb_grid grid, const float *u, const float *w);
 /* Output "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */

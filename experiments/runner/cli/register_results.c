@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a registration leaves: a file an output, metrics.json in one shape for all solvers, a line on stdout. */
+#include "datasets/displacement_file.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
@@ -69,8 +70,12 @@ static rb_status write_field(const rb_register_request *r, const rb_register_inp
   if (r->solver->cohort && !o->common)
     snprintf(of_template, sizeof of_template, "_%03d_%s", t + 1, in->cohort.name[t]);
   RB_TRY(rb_path(path, sizeof path, "%s/%s%s.nii.gz", r->out, o->name, of_template));
-  RB_TRY(o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE ? rb_volume_write_vector(path, in->like, grid, f)
-                                                                     : rb_volume_write(path, in->like, grid, f));
+  if (o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE)
+    RB_TRY(rb_displacement_write(path, in->like, grid, f));
+  else if (o->kind == RB_OUTPUT_LABELS)
+    RB_TRY(rb_volume_write_labels(path, in->like, grid, f));
+  else
+    RB_TRY(rb_volume_write(path, in->like, grid, f));
 done:
   return st;
 }
@@ -128,7 +133,7 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
       break;
     default:
-      if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, t, in->problem.shape.grid, room);
+      if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
       if (o->kind == RB_OUTPUT_INVERSE) RB_TRY(measure_inverse(r, &in->problem.shape, state, t, room, q));
       if (o->kind == RB_OUTPUT_LABELS) rb_quality_labels(q, o->name, &in->pair, room);
       if (*o->name != '.') RB_TRY(write_field(r, in, o, t, room));

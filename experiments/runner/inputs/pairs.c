@@ -3,6 +3,7 @@
 
 #include "datasets/manifest.h"
 #include "datasets/phantom.h"
+#include "datasets/world.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "kernels/registry/registry.h"
 #include "kernels/transport/transport.h"
@@ -57,40 +58,83 @@ static const char *last_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid,
-                       rb_pair *out) {
+static rb_status check_same_grid(const rb_volume v[2], const char *const images[2]) {
+  if (same_grid(v[0].grid, v[1].grid)) return RB_OK;
+  return RB_FAIL(RB_EINVAL, "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring both to one grid with --size",
+                 images[0], (long long)v[0].grid.n[2], (long long)v[0].grid.n[1], (long long)v[0].grid.n[0],
+                 images[1], (long long)v[1].grid.n[2], (long long)v[1].grid.n[1], (long long)v[1].grid.n[0]);
+}
+
+/* v on the lattice of `like`; its own header stays. */
+static rb_status placed(rb_volume *v, const rb_volume *like, rb_resampling how, double *covered) {
   rb_status st = RB_OK;
-  rb_volume v[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}}, l = {{{0}}, NULL, {0}, NULL};
+  const size_t bytes = (size_t)rb_grid_points(like->grid) * sizeof(float);
+  const int whole = how != RB_NEAREST && whole_numbers(v);
+  float *there = malloc(bytes);
+  RB_CHECK(there, RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
+  RB_TRY(rb_volume_onto(v, like, how, there, covered));
+  for (int64_t i = 0; whole && i < rb_grid_points(like->grid); i++) there[i] = floorf(there[i] + 0.5f);
+  free(v->data);
+  v->data = there, v->grid = like->grid;
+  there = NULL;
+done:
+  free(there);
+  return st;
+}
+
+/* Template and its labels (NULL: none) onto the reference's lattice, in the world. */
+static rb_status place_in_world(rb_volume v[2], rb_volume *labels, const char *const images[2], rb_resampling how) {
+  rb_status st = RB_OK;
+  double covered = 1;
+  if (!rb_volume_affine(&v[0], v[0].grid).known || !rb_volume_affine(&v[1], v[1].grid).known ||
+      rb_volume_same_lattice(&v[0], &v[1]))
+    return RB_OK;
+  const double apart = rb_volume_distance(&v[0], &v[1]);
+  if (labels) RB_TRY(placed(labels, &v[1], RB_NEAREST, &covered));
+  RB_TRY(placed(&v[0], &v[1], how, &covered));
+  RB_CHECK(
+      covered >= 0.1, RB_EINVAL,
+      "%s holds %.2g %% of where %s lies in the world (their centres are %.3g mm apart): align them first, or say "
+      "--ignore-geometry to register them as they lie in memory",
+      images[0], 100 * covered, images[1], apart);
+done:
+  return st;
+}
+
+rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_placing placing,
+                       rb_resampling how, rb_grid grid, rb_pair *out) {
+  rb_status st = RB_OK;
+  rb_volume v[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}},
+            l[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}};
   memset(out, 0, sizeof *out);
-  for (int i = 0; i < 2; i++) RB_TRY(rb_volume_read(images[i], &v[i]));
-  if (grid.n[0] == 0) {
-    RB_CHECK(same_grid(v[0].grid, v[1].grid), RB_EINVAL,
-             "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring both to one grid with --size", images[0],
-             (long long)v[0].grid.n[2], (long long)v[0].grid.n[1], (long long)v[0].grid.n[0], images[1],
-             (long long)v[1].grid.n[2], (long long)v[1].grid.n[1], (long long)v[1].grid.n[0]);
-    grid = v[0].grid;
-  }
-  out->grid = grid;
   for (int i = 0; i < 2; i++) {
+    RB_TRY(rb_volume_read(images[i], &v[i]));
     snprintf(out->file[i], sizeof out->file[i], "%.127s", last_part(images[i]));
     for (char *s = out->file[i]; *s; s++) /* records are UTF-8, file names need not be */
       if ((unsigned char)*s >= 128) *s = '?';
     RB_TRY(rb_sha256_file(images[i], out->sha256[i]));
-    RB_TRY(brought_to(&v[i], how, grid, &out->image[i]));
     if (!labels || !labels[i]) continue;
-    RB_TRY(rb_volume_read(labels[i], &l));
-    RB_CHECK(same_grid(l.grid, v[i].grid), RB_EINVAL, "labels %s and image %s differ in size", labels[i], images[i]);
-    RB_TRY(brought_to(&l, RB_NEAREST, grid, &out->labels[i]));
-    rb_volume_free(&l);
-    const int64_t bad = rb_overlap_first_bad(rb_grid_points(grid), out->labels[i]);
+    RB_TRY(rb_volume_read(labels[i], &l[i]));
+    RB_CHECK(same_grid(l[i].grid, v[i].grid), RB_EINVAL, "labels %s and image %s differ in size", labels[i],
+             images[i]);
+    const int64_t bad = rb_overlap_first_bad(rb_grid_points(l[i].grid), l[i].data);
     RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", labels[i],
-             (double)out->labels[i][bad]);
+             (double)l[i].data[bad]);
+  }
+  if (placing == RB_IN_WORLD) RB_TRY(place_in_world(v, l[0].data ? &l[0] : NULL, images, how));
+  if (grid.n[0] == 0) {
+    RB_TRY(check_same_grid(v, images));
+    grid = v[1].grid;
+  }
+  out->grid = grid;
+  for (int i = 0; i < 2; i++) {
+    RB_TRY(brought_to(&v[i], how, grid, &out->image[i]));
+    if (l[i].data) RB_TRY(brought_to(&l[i], RB_NEAREST, grid, &out->labels[i]));
   }
   out->like = v[1];
   memset(&v[1], 0, sizeof v[1]);
 done:
-  rb_volume_free(&l);
-  for (int i = 0; i < 2; i++) rb_volume_free(&v[i]);
+  for (int i = 0; i < 2; i++) rb_volume_free(&v[i]), rb_volume_free(&l[i]);
   if (st != RB_OK) rb_pair_free(out);
   return st;
 }
@@ -166,7 +210,7 @@ static rb_status synthetic(const char *name, rb_resampling how, rb_grid grid, rb
              m->package ? m->package : "regbench data import");
     RB_TRY(rb_manifest_path(m, m->image, path, sizeof path));
     const char *twice[2] = {path, path};
-    RB_TRY(rb_pair_read(twice, NULL, how, grid, out));
+    RB_TRY(rb_pair_read(twice, NULL, RB_AS_THEY_LIE, how, grid, out));
     snprintf(out->file[1], sizeof out->file[1], "%.100s under a known flow", out->file[0]);
   }
   RB_TRY(flow_reference(out));
@@ -193,7 +237,7 @@ rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pai
   RB_CHECK(rb_data_present(name), RB_ENOTFOUND,
            "data set %s is absent, or files of its pair %s (regbench data import %s FOLDER)", m->name, name, m->name);
   const char *images[2] = {paths[0], paths[1]}, *labels[2] = {files[2] ? paths[2] : NULL, files[3] ? paths[3] : NULL};
-  RB_TRY(rb_pair_read(images, labels, how, grid, out));
+  RB_TRY(rb_pair_read(images, labels, RB_AS_THEY_LIE, how, grid, out));
 done:
   rb_manifest_free(m);
   return st;

@@ -18,9 +18,13 @@ enum { RB_TEMPLATE, RB_REFERENCE };
 /* `name`: a pair of a data set's manifest (na02: to na01 of nirep); a data set: its image and itself under a known
  * flow; phantom: a head and itself under that flow. RB_ENOTFOUND: the data set is absent. */
 rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pair *out);
-/* From files; grid {0}: the images' own, which must agree. Label paths may be NULL. */
-rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_resampling how, rb_grid grid,
-                       rb_pair *out);
+/* RB_IN_WORLD: the template and its labels come onto the reference's lattice through both files' affines first, where
+ * both declare one; RB_EINVAL when they hold less than a tenth of it. RB_AS_THEY_LIE: what stands at one index lies
+ * at one place. */
+typedef enum { RB_AS_THEY_LIE, RB_IN_WORLD } rb_placing;
+/* From files; grid {0}: the reference's, which as they lie must be the template's, too. Label paths may be NULL. */
+rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_placing placing,
+                       rb_resampling how, rb_grid grid, rb_pair *out);
 void rb_pair_free(rb_pair *p);
 
 /* The flow behind the synthetic pairs: v_a = 0.15 sin x_a cos x_b + 0.1 cos(x_c + a), [3][N], radians a unit time. */

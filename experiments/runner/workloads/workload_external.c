@@ -120,7 +120,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     const rb_scalar *x = &s->solution.scalars[i];
     rb_outcome_metric(o, x->name, x->value, x->unit, x->formula);
   }
-  RB_TRY(get(s, "detF", room));
+  RB_TRY(get(s, "jacobian", room));
   for (int64_t i = 0; i < n; i++) {
     least = fmin(least, (double)room[i]), most = fmax(most, (double)room[i]), sum += (double)room[i];
     folds += !(room[i] > 0);
