@@ -76,8 +76,8 @@ static void add_outcome(json_t *j, const rb_outcome *o, int valid) {
       json_pack("{s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes", rb_json_number(o->bytes),
                 "paper_flops", rb_json_number(o->paper_flops), "paper_bytes", rb_json_number(o->paper_bytes)));
   if (valid && o->details) json_object_set(j, "details", o->details); /* they tell times, too */
-  if (o->data.file)
-    json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data.file, "sha256", o->data.sha256));
+  if (o->data_file[0])
+    json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));
 }
 
 static const char bytes_formula[] = "least traffic by the families' models: rate * time";

@@ -123,8 +123,8 @@ void rb_outcome_free(rb_outcome *o) {
 }
 
 void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256) {
-  o->data.file = file;
-  snprintf(o->data.sha256, sizeof o->data.sha256, "%s", sha256);
+  snprintf(o->data_file, sizeof o->data_file, "%.127s", file ? file : "");
+  snprintf(o->data_sha256, sizeof o->data_sha256, "%s", file ? sha256 : "");
 }
 
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against) {

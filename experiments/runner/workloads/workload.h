@@ -39,11 +39,11 @@ typedef struct {
   int lost; /* values for which there was no memory: the case is not valid */
   rb_class_work classes[RB_MOST_CLASSES];
   int class_count;
-  double flops, bytes;             /* useful work of one run, the family's model */
-  double pairs;                    /* of points, evaluated by one run; 0: the workload has none */
-  double paper_flops, paper_bytes; /* the paper's own count of the same run; 0: it has none */
-  rb_data_source data;             /* what was read */
-  json_t *details;                 /* whatever else the record should hold, or NULL; the record takes it */
+  double flops, bytes;                  /* useful work of one run, the family's model */
+  double pairs;                         /* of points, evaluated by one run; 0: the workload has none */
+  double paper_flops, paper_bytes;      /* the paper's own count of the same run; 0: it has none */
+  char data_file[128], data_sha256[65]; /* the image that was read; "": none */
+  json_t *details;                      /* whatever else the record should hold, or NULL; the record takes it */
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
