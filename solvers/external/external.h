@@ -2,7 +2,7 @@
 /* external: programs of others as solvers, NIfTI in, a displacement out.
  *
  * A program is run as a child process in a temporary folder that holds reference.nii.gz and template.nii.gz, voxels
- * of 1 mm, without an affine of their own: left-to-right etc. along the voxel axes of ITK. It is judged by the
+ * of 1 mm without an affine, which ITK reads as left, posterior, superior along x, y, z. It is judged by the
  * displacement that it leaves (field.nii.gz, as ITK writes one) and by nothing else that it writes or says: images
  * and labels are carried by it here, by the same code for every program.
  *
