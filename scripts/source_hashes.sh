@@ -24,12 +24,13 @@ start=$(printf '\001') end=$(printf '\002')
 # shellcheck disable=SC2086
 awk 'match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]*"/) { name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name); print FILENAME, name }' $sources >"$words.includes"
 families=$(sed -n 's/^RB_FAMILY(\([a-z0-9_]*\),.*/\1/p' kernels/registry/families.def)
+contracts="$families fft" # what has code for each backend behind one header
 solvers=$(sed -n 's/^RB_SOLVER(\([a-z0-9_]*\))/\1/p' solvers/solvers.def)
 # What a compiled source stands on: what it includes; with a header its .c or .cu; with a family's contract the family's code for the backend;
 # with a header of a solver's folder all of that folder. What sets up and judges cases (experiments/runner) leads to data and inputs only: a solver that makes a kernel's input is no part of the kernel.
 # The solvers' tables of the verb (solvers/X/X_solver.c) are the verb's.
 closure() { # BACKEND FAMILY ROOT...: files, one a line
-  printf '%s\n' "$@" | awk -v families=" $(echo $families) " -v list="$words.sums" -v pairs="$words.includes" '
+  printf '%s\n' "$@" | awk -v families=" $(echo $contracts) " -v list="$words.sums" -v pairs="$words.includes" '
     function want(f) { if (f in exists && !(f in seen)) { seen[f] = 1; queue[++last] = f } }
     function folder(prefix, pattern,   f) { for (f in exists) if (index(f, prefix) == 1 && f ~ pattern) want(f) }
     function reach(f, from,   part, stem, judging) {

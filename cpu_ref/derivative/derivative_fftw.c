@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/fftw of derivative: gradient = 1 forward, 3 inverse transforms; divergence = 3 forward, 1 inverse. */
-#include "cpu_ref/spectral/fft_fftw.h"
+#include "kernels/fft/fft.h"
 #include "kernels/derivative/derivative.h"
 
 #include <stdlib.h>
 
 typedef struct {
   rb_derivative_plan head;
-  rb_fftw *fft;
+  rb_fft *fft;
   void *spectrum, *work;
 } fftw_variant;
 
@@ -20,7 +20,7 @@ static void destroy(rb_derivative_plan *head) {
   fftw_variant *p = (fftw_variant *)head;
   rb_release(head->backend, p->spectrum);
   rb_release(head->backend, p->work);
-  rb_fftw_destroy(p->fft);
+  rb_fft_destroy(p->fft);
   free(p);
 }
 
@@ -29,9 +29,9 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc,
   fftw_variant *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_fftw_create(backend, desc->grid, desc->dtype, &p->fft));
-  RB_TRY(rb_alloc(backend, rb_fftw_bytes(desc->grid, desc->dtype), &p->spectrum));
-  RB_TRY(rb_alloc(backend, rb_fftw_bytes(desc->grid, desc->dtype), &p->work));
+  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, &p->fft));
+  RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->spectrum));
+  RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->work));
   *out = &p->head;
   return RB_OK;
 done:
@@ -69,10 +69,10 @@ static void pass(const rb_derivative_desc *d, int axis, const void *from, void *
 static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   fftw_variant *p = (fftw_variant *)head;
   size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
-  rb_fftw_forward(p->fft, f, p->spectrum);
+  rb_fft_forward(p->fft, 1, f, p->spectrum);
   for (int a = 0; a < 3; a++) {
     pass(&head->desc, a, p->spectrum, p->work, 0);
-    rb_fftw_inverse(p->fft, p->work, (char *)g + a * field);
+    rb_fft_inverse(p->fft, 1, p->work, (char *)g + a * field);
   }
   return RB_OK;
 }
@@ -81,10 +81,10 @@ static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   fftw_variant *p = (fftw_variant *)head;
   size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
   for (int a = 0; a < 3; a++) {
-    rb_fftw_forward(p->fft, (const char *)v + a * field, p->spectrum);
+    rb_fft_forward(p->fft, 1, (const char *)v + a * field, p->spectrum);
     pass(&head->desc, a, p->spectrum, p->work, a > 0);
   }
-  rb_fftw_inverse(p->fft, p->work, d);
+  rb_fft_inverse(p->fft, 1, p->work, d);
   return RB_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu/fftw of spectral: forward transforms, one pass over the coefficients, inverse transforms. */
-#include "cpu_ref/spectral/fft_fftw.h"
+#include "kernels/fft/fft.h"
 #include "kernels/spectral/spectral.h"
 #include "kernels/spectral/spectral_symbol.h"
 
@@ -8,7 +8,7 @@
 
 typedef struct {
   rb_spectral_plan head;
-  rb_fftw *fft;
+  rb_fft *fft;
   void *spectrum[3];
 } fftw_variant;
 
@@ -20,7 +20,7 @@ static rb_status supports(const rb_spectral_desc *desc) {
 static void destroy(rb_spectral_plan *head) {
   fftw_variant *p = (fftw_variant *)head;
   for (int c = 0; c < 3; c++) rb_release(head->backend, p->spectrum[c]);
-  rb_fftw_destroy(p->fft);
+  rb_fft_destroy(p->fft);
   free(p);
 }
 
@@ -29,9 +29,9 @@ static rb_status plan(const rb_backend *backend, const rb_spectral_desc *desc, r
   fftw_variant *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_fftw_create(backend, desc->grid, desc->dtype, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, &p->fft));
   for (int c = 0; c < desc->components; c++)
-    RB_TRY(rb_alloc(backend, rb_fftw_bytes(desc->grid, desc->dtype), &p->spectrum[c]));
+    RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->spectrum[c]));
   *out = &p->head;
   return RB_OK;
 done:
@@ -92,12 +92,12 @@ static void forward(fftw_variant *p, const void *f) {
   const rb_spectral_desc *d = &p->head.desc;
   size_t field = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
   for (int m = 0; m < d->components; m++)
-    rb_fftw_forward(p->fft, (const char *)f + (size_t)m * field, p->spectrum[m]);
+    rb_fft_forward(p->fft, 1, (const char *)f + (size_t)m * field, p->spectrum[m]);
 }
 static void inverse(fftw_variant *p, void *f) {
   const rb_spectral_desc *d = &p->head.desc;
   size_t field = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  for (int m = 0; m < d->components; m++) rb_fftw_inverse(p->fft, p->spectrum[m], (char *)f + (size_t)m * field);
+  for (int m = 0; m < d->components; m++) rb_fft_inverse(p->fft, 1, p->spectrum[m], (char *)f + (size_t)m * field);
 }
 
 static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const void *in, void *out) {

@@ -37,6 +37,20 @@ static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u
   return tex3D<float4>(t, u, v, w);
 }
 
+/* Texel i of a texture over plain memory; 0 outside. */
+[[maybe_unused]] static __device__ __forceinline__ float rb_fetch1(cudaTextureObject_t t, int i) {
+  return tex1Dfetch<float>(t, i);
+}
+/* Four floats added where other threads add, too; one instruction from compute capability 9.0 on. `to` on a multiple
+ * of 16 bytes. */
+[[maybe_unused]] static __device__ __forceinline__ void rb_atomic_add4(float4 *to, float4 v) {
+#if defined(RB_CUDA_EMULATED) || __CUDA_ARCH__ < 900
+  atomicAdd(&to->x, v.x), atomicAdd(&to->y, v.y), atomicAdd(&to->z, v.z), atomicAdd(&to->w, v.w);
+#else
+  atomicAdd(to, v);
+#endif
+}
+
 /* ---- PTX ------------------------------------------------------------------------------------------------------- */
 
 /* 2^x by the special-function unit, within 2 units of the last place; what is below 2^-126 becomes 0. */

@@ -2,13 +2,14 @@
 /* GPU-FFT (brunn2020 2.3.2): real 3D transforms; the pass between them reads a coefficient once and writes
  * three for the gradient, reads three and writes one for the divergence. */
 #include "kernels/derivative/derivative.h"
-#include "kernels/spectral/fft_cuda.cuh"
+#include "kernels/fft/fft.h"
+#include "kernels/fft/wavenumbers.cuh"
 
 #include <stdlib.h>
 
 typedef struct {
   rb_derivative_plan head;
-  rb_cufft fft;
+  rb_fft *fft;
   float2 *one, *three;
 } cufft_plan;
 
@@ -20,7 +21,7 @@ static rb_status supports(const rb_derivative_desc *d) {
 
 static void destroy(rb_derivative_plan *head) {
   cufft_plan *p = (cufft_plan *)head;
-  rb_cufft_destroy(&p->fft);
+  rb_fft_destroy(p->fft);
   rb_release(head->backend, p->one);
   rb_release(head->backend, p->three);
   free(p);
@@ -28,13 +29,13 @@ static void destroy(rb_derivative_plan *head) {
 
 static rb_status plan(const rb_backend *backend, const rb_derivative_desc *d, rb_derivative_plan **out) {
   rb_status st = RB_OK;
-  size_t bytes = (size_t)rb_cufft_coefficients(d->grid) * sizeof(float2);
+  size_t bytes = (size_t)rb_fft_coefficients(d->grid) * sizeof(float2);
   cufft_plan *p = (cufft_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, bytes, (void **)&p->one));
   RB_TRY(rb_alloc(backend, 3 * bytes, (void **)&p->three));
-  RB_TRY(rb_cufft_create(&p->fft, d->grid, 1));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:
@@ -71,11 +72,11 @@ static __global__ void __launch_bounds__(256) collect(const float2 *__restrict__
 static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
-  const int64_t *n = head->desc.grid.n, count = rb_cufft_coefficients(head->desc.grid);
+  const int64_t *n = head->desc.grid.n, count = rb_fft_coefficients(head->desc.grid);
   float scale = (float)(1.0 / (double)rb_grid_points(head->desc.grid));
-  RB_TRY(rb_cufft_forward(&p->fft, 1, (const float *)f, p->one));
+  RB_TRY(rb_fft_forward(p->fft, 1, (const float *)f, p->one));
   RB_LAUNCH(spread, rb_blocks(count, 256), 256, 0, p->one, p->three, count, (int)n[0], (int)n[1], (int)n[2], scale);
-  RB_TRY(rb_cufft_inverse(&p->fft, 3, p->three, (float *)g));
+  RB_TRY(rb_fft_inverse(p->fft, 3, p->three, (float *)g));
 done:
   return st;
 }
@@ -83,11 +84,11 @@ done:
 static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
-  const int64_t *n = head->desc.grid.n, count = rb_cufft_coefficients(head->desc.grid);
+  const int64_t *n = head->desc.grid.n, count = rb_fft_coefficients(head->desc.grid);
   float scale = (float)(1.0 / (double)rb_grid_points(head->desc.grid));
-  RB_TRY(rb_cufft_forward(&p->fft, 3, (const float *)v, p->three));
+  RB_TRY(rb_fft_forward(p->fft, 3, (const float *)v, p->three));
   RB_LAUNCH(collect, rb_blocks(count, 256), 256, 0, p->three, p->one, count, (int)n[0], (int)n[1], (int)n[2], scale);
-  RB_TRY(rb_cufft_inverse(&p->fft, 1, p->one, (float *)d));
+  RB_TRY(rb_fft_inverse(p->fft, 1, p->one, (float *)d));
 done:
   return st;
 }

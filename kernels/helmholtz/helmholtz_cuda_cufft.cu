@@ -3,7 +3,8 @@
  * 1/N, three transforms back. */
 #include "kernels/helmholtz/helmholtz.h"
 #include "kernels/helmholtz/helmholtz_symbol.h"
-#include "kernels/spectral/fft_cuda.cuh"
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/fft/fft.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ enum { THREADS = 256 };
 
 typedef struct {
   rb_helmholtz_plan head;
-  rb_cufft fft;
+  rb_fft *fft;
   float2 *spectrum; /* [3][coefficients] */
 } cufft_plan;
 
@@ -20,7 +21,7 @@ static rb_status supports(const rb_helmholtz_desc *d) {
 }
 static void destroy(rb_helmholtz_plan *head) {
   cufft_plan *p = (cufft_plan *)head;
-  rb_cufft_destroy(&p->fft);
+  rb_fft_destroy(p->fft);
   rb_release(head->backend, p->spectrum);
   free(p);
 }
@@ -29,8 +30,8 @@ static rb_status plan(const rb_backend *backend, const rb_helmholtz_desc *d, rb_
   cufft_plan *p = (cufft_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, 3 * (size_t)rb_cufft_coefficients(d->grid) * sizeof(float2), (void **)&p->spectrum));
-  RB_TRY(rb_cufft_create(&p->fft, d->grid, 1));
+  RB_TRY(rb_alloc(backend, 3 * (size_t)rb_fft_coefficients(d->grid) * sizeof(float2), (void **)&p->spectrum));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:
@@ -68,14 +69,14 @@ static rb_status solve(rb_helmholtz_plan *head, const void *f, void *v) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
   const rb_helmholtz_desc *d = &head->desc;
-  const int64_t count = rb_cufft_coefficients(d->grid);
+  const int64_t count = rb_fft_coefficients(d->grid);
   symbol m = {(float)d->alpha, (float)d->beta, (float)d->gamma, (float)(1 / (double)rb_grid_points(d->grid)), {}, {}};
   for (int a = 0; a < 3; a++)
     m.over[a] = (float)(1 / (double)d->grid.n[a]), m.inverse[a] = (float)(1 / d->spacing[a]);
-  RB_TRY(rb_cufft_forward(&p->fft, 3, (const float *)f, p->spectrum));
+  RB_TRY(rb_fft_forward(p->fft, 3, (const float *)f, p->spectrum));
   RB_LAUNCH(solve_kernel, rb_blocks(count, THREADS), THREADS, 0, count, (int)d->grid.n[1],
             (int)(d->grid.n[2] / 2 + 1), m, p->spectrum);
-  RB_TRY(rb_cufft_inverse(&p->fft, 3, p->spectrum, (float *)v));
+  RB_TRY(rb_fft_inverse(p->fft, 3, p->spectrum, (float *)v));
 done:
   return st;
 }

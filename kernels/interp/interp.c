@@ -14,8 +14,7 @@ rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc
   for (int a = 0; a < 3; a++)
     RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
              "interp: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
-  RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "interp: %d components; 1 and 3 work",
-           desc->components);
+  RB_CHECK(desc->components >= 1, RB_EINVAL, "interp: %d components; at least 1", desc->components);
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
            "interp: the B-spline's prefilter is periodic only");

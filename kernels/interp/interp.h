@@ -12,8 +12,9 @@
  * Boundaries: periodic (index modulo n); clamp (nearest border value); zero (0 outside). The B-spline is periodic
  * only.
  *
- * load() makes whatever the variant needs of f (texture copy, prefilter); eval() may follow many times.
- * brunn2020 Table 4 times both together, and so do we. Source: brunn2020 equation (5); basis weights are textbook. */
+ * load() makes whatever the variant needs of f (texture copy, prefilter); eval() may follow many times. f must stay
+ * as it is until the last of them: some variants read it then, others have copied it. brunn2020 Table 4 times both
+ * together, and so do we. Source: brunn2020 equation (5); basis weights are textbook. */
 #ifndef RB_INTERP_H
 #define RB_INTERP_H
 
@@ -34,7 +35,7 @@ typedef struct {
   rb_prefilter prefilter; /* read for RB_BSPLINE only */
   rb_boundary boundary;
   rb_dtype dtype;
-  int components; /* 1 or 3 */
+  int components; /* any number from 1 */
   int localized;  /* promise that all points share one cell's 4x4x4 values (brunn2020 section 3.1.1) */
 } rb_interp_desc;
 
@@ -58,7 +59,7 @@ typedef struct {
 /* The variant's weight_bits; 0 where it is not built. */
 int rb_interp_weight_bits(const rb_variant *variant);
 
-/* Front door: checks once, then dispatches. RB_EINVAL for sizes below 1 or components other than 1 or 3. */
+/* Front door: checks once, then dispatches. RB_EINVAL for sizes or components below 1. */
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out);
 rb_status rb_interp_load(rb_interp_plan *plan, const void *f);
 rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, const void *x, void *out);

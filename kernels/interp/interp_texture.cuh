@@ -8,11 +8,16 @@
 #include <stdlib.h>
 
 typedef struct {
+  cudaArray_t array;
+  cudaTextureObject_t texture;
+} texture_component;
+
+typedef struct {
   rb_interp_plan head;
-  cudaArray_t array[3];
-  cudaTextureObject_t texture[3];
-  float *coefficients; /* B-spline only: prefiltered copy, and scratch of the same size */
+  texture_component *component; /* [components] */
+  float *coefficients;          /* B-spline only: prefiltered copy, and scratch of the same size */
   float *scratch;
+  int components;
   int64_t array_bytes; /* of one */
 } texture_plan;
 
@@ -25,13 +30,14 @@ static rb_status texture_supports_all(const rb_interp_desc *desc) {
 
 static void texture_destroy(rb_interp_plan *head) {
   texture_plan *p = (texture_plan *)head;
-  for (int c = 0; c < 3; c++) {
-    if (p->texture[c]) cudaDestroyTextureObject(p->texture[c]);
-    if (p->array[c]) {
-      cudaFreeArray(p->array[c]);
+  for (int c = 0; c < p->components; c++) {
+    if (p->component[c].texture) cudaDestroyTextureObject(p->component[c].texture);
+    if (p->component[c].array) {
+      cudaFreeArray(p->component[c].array);
       rb_memory_note(RB_CUDA, -p->array_bytes);
     }
   }
+  free(p->component);
   rb_release(head->backend, p->coefficients);
   rb_release(head->backend, p->scratch);
   free(p);
@@ -52,16 +58,19 @@ static rb_status texture_plan_create(const rb_backend *backend, const rb_interp_
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   p->array_bytes = rb_grid_points(d->grid) * (int64_t)sizeof(float);
+  p->component = (texture_component *)calloc((size_t)d->components, sizeof *p->component);
+  RB_CHECK(p->component, RB_ENOMEM, "host memory");
+  p->components = d->components;
   for (int a = 0; a < 3; a++) texture.addressMode[a] = mode;
   texture.filterMode = filter;
   texture.readMode = cudaReadModeElementType;
   texture.normalizedCoords = 1; /* wrap needs it; the others follow */
   for (int c = 0; c < d->components; c++) {
-    RB_CUDA_TRY(cudaMalloc3DArray(&p->array[c], &channel, extent));
+    RB_CUDA_TRY(cudaMalloc3DArray(&p->component[c].array, &channel, extent));
     rb_memory_note(RB_CUDA, p->array_bytes);
     resource.resType = cudaResourceTypeArray;
-    resource.res.array.array = p->array[c];
-    RB_CUDA_TRY(cudaCreateTextureObject(&p->texture[c], &resource, &texture, NULL));
+    resource.res.array.array = p->component[c].array;
+    RB_CUDA_TRY(cudaCreateTextureObject(&p->component[c].texture, &resource, &texture, NULL));
   }
   *out = &p->head;
   return RB_OK;
@@ -78,7 +87,7 @@ static rb_status texture_copy(texture_plan *p, const float *f) {
     cudaMemcpy3DParms copy = {};
     copy.srcPtr = make_cudaPitchedPtr((void *)(f + c * rb_grid_points(g)), (size_t)g.n[2] * sizeof(float),
                                       (size_t)g.n[2], (size_t)g.n[1]);
-    copy.dstArray = p->array[c];
+    copy.dstArray = p->component[c].array;
     copy.extent = make_cudaExtent((size_t)g.n[2], (size_t)g.n[1], (size_t)g.n[0]);
     copy.kind = cudaMemcpyDeviceToDevice;
     RB_CUDA_TRY(cudaMemcpy3DAsync(&copy, rb_cuda_stream()));
@@ -114,7 +123,7 @@ static rb_status texture_eval(rb_interp_plan *head, int64_t np, const void *x, v
   rb_status st = RB_OK;
   texture_plan *p = (texture_plan *)head;
   for (int c = 0; c < head->desc.components; c++)
-    RB_LAUNCH(texture_kernel<FETCH>, rb_blocks(np, 256), 256, 0, p->texture[c], np, (const float *)x,
+    RB_LAUNCH(texture_kernel<FETCH>, rb_blocks(np, 256), 256, 0, p->component[c].texture, np, (const float *)x,
               (float *)out + c * np, texture_scale(head->desc.grid));
 done:
   return st;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/cufft of spectral: transforms, and one pass that multiplies all components by the symbol and 1/N. */
-#include "kernels/spectral/fft_cuda.cuh"
+#include "kernels/fft/fft.h"
+#include "kernels/fft/wavenumbers.cuh"
 #include "kernels/spectral/spectral.h"
 #include "kernels/spectral/spectral_symbol.h"
 
@@ -8,7 +9,7 @@
 
 typedef struct {
   rb_spectral_plan head;
-  rb_cufft fft;
+  rb_fft *fft;
   float2 *spectrum;
 } cufft_plan;
 
@@ -18,7 +19,7 @@ static rb_status supports(const rb_spectral_desc *d) {
 
 static void destroy(rb_spectral_plan *head) {
   cufft_plan *p = (cufft_plan *)head;
-  rb_cufft_destroy(&p->fft);
+  rb_fft_destroy(p->fft);
   rb_release(head->backend, p->spectrum);
   free(p);
 }
@@ -28,9 +29,9 @@ static rb_status plan(const rb_backend *backend, const rb_spectral_desc *d, rb_s
   cufft_plan *p = (cufft_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, (size_t)rb_cufft_coefficients(d->grid) * (size_t)d->components * sizeof(float2),
+  RB_TRY(rb_alloc(backend, (size_t)rb_fft_coefficients(d->grid) * (size_t)d->components * sizeof(float2),
                   (void **)&p->spectrum));
-  RB_TRY(rb_cufft_create(&p->fft, d->grid, d->components == 3));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, d->components, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:
@@ -47,7 +48,7 @@ typedef struct {
 
 static layout layout_of(const rb_spectral_desc *d) {
   rb_grid g = d->grid;
-  layout l = {rb_cufft_coefficients(g),
+  layout l = {rb_fft_coefficients(g),
               (int)g.n[0],
               (int)g.n[1],
               (int)g.n[2],
@@ -120,10 +121,10 @@ done:
 static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const void *in, void *out) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
-  RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)in, p->spectrum));
+  RB_TRY(rb_fft_forward(p->fft, head->desc.components, (const float *)in, p->spectrum));
   RB_TRY(launch_pass(&head->desc, *op, p->spectrum, 1.0 / (double)rb_grid_points(head->desc.grid), 0, *op, NULL,
                      p->spectrum));
-  RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)out));
+  RB_TRY(rb_fft_inverse(p->fft, head->desc.components, p->spectrum, (float *)out));
 done:
   return st;
 }
@@ -132,7 +133,7 @@ static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const
                          const void *c, void *out) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
-  RB_TRY(rb_cufft_forward(&p->fft, head->desc.components, (const float *)f, p->spectrum));
+  RB_TRY(rb_fft_forward(p->fft, head->desc.components, (const float *)f, p->spectrum));
   RB_TRY(launch_pass(&head->desc, *of, p->spectrum, 1 / sqrt((double)rb_grid_points(head->desc.grid)), 1,
                      c ? *oc : *of, (const float2 *)c, (float2 *)out));
 done:
@@ -146,7 +147,7 @@ static rb_status synthesise(rb_spectral_plan *head, const void *c, void *f) {
   rb_spectral_op one = rb_spectral_times(1);
   RB_TRY(launch_pass(&head->desc, one, (const float2 *)c, 1 / sqrt((double)rb_grid_points(head->desc.grid)), -1, one,
                      NULL, p->spectrum));
-  RB_TRY(rb_cufft_inverse(&p->fft, head->desc.components, p->spectrum, (float *)f));
+  RB_TRY(rb_fft_inverse(p->fft, head->desc.components, p->spectrum, (float *)f));
 done:
   return st;
 }

@@ -15,6 +15,8 @@ namespace emulated {
 struct texture {
   emulated_array *array;
   cudaTextureDesc how;
+  const float *linear; /* instead of an array: plain memory, one channel */
+  size_t texels;       /* of it */
 };
 static std::map<cudaTextureObject_t, texture> textures;
 static std::map<cudaSurfaceObject_t, emulated_array *> surfaces;
@@ -94,6 +96,14 @@ float4 fetch(cudaTextureObject_t object, float u, float v, float w, int dimensio
     }
   }
   return {out[0], out[1], out[2], out[3]};
+}
+
+float fetch_linear(cudaTextureObject_t object, int i) {
+  const auto found = textures.find(object);
+  if (found == textures.end() || !found->second.linear)
+    fault({"a texture fetch", 0}, "no texture object %llu of plain memory", object);
+  const texture &t = found->second;
+  return i >= 0 && (size_t)i < t.texels ? __ldg(t.linear + i) : 0.0f;
 }
 
 void surface_write(cudaSurfaceObject_t object, const void *value, size_t bytes, int x_bytes, int y, int z) {
@@ -180,6 +190,15 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p) {
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const cudaResourceDesc *r, const cudaTextureDesc *how,
                                     const cudaResourceViewDesc *) {
+  if (r->resType == cudaResourceTypeLinear) {
+    const auto &l = r->res.linear;
+    if ((uintptr_t)l.devPtr % 512 != 0)
+      return fail_call(cudaErrorInvalidValue, "textures of plain memory begin on a multiple of 512 bytes");
+    if (l.sizeInBytes / sizeof(float) > (size_t)1 << 28)
+      return fail_call(cudaErrorInvalidValue, "textures of plain memory end at 2^28 texels");
+    textures[ *out = next_handle++] = {nullptr, *how, (const float *)l.devPtr, l.sizeInBytes / sizeof(float)};
+    return cudaSuccess;
+  }
   if (!r->res.array.array || how->readMode != cudaReadModeElementType)
     return fail_call(cudaErrorNotSupported, "textures of arrays, read as their elements, are emulated");
   for (int a = 0; a < 3; a++)
@@ -187,7 +206,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const cudaResource
         (how->addressMode[a] == cudaAddressModeWrap || how->addressMode[a] == cudaAddressModeMirror) &&
         r->res.array.array->n[a] > 1)
       return fail_call(cudaErrorInvalidValue, "wrap and mirror need normalised coordinates");
-  textures[ *out = next_handle++] = {r->res.array.array, *how};
+  textures[ *out = next_handle++] = {r->res.array.array, *how, nullptr, 0};
   return cudaSuccess;
 }
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t t) {

@@ -6,6 +6,7 @@
 #define EMULATED_LANGUAGE_H
 
 /* first: __noinline__ below would break attributes that they spell so */
+#include <climits>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -324,6 +325,9 @@ static inline int __float2int_ru(float f) { return emulated_to_int(std::ceil((do
 static inline int __float2int_rz(float f) { return emulated_to_int(std::trunc((double)f)); }
 static inline int __float2int_rn(float f) { return emulated_to_int(std::nearbyint((double)f)); }
 static inline int __double2int_rn(double d) { return emulated_to_int(std::nearbyint(d)); }
+static inline long long __double2ll_rn(double v) {
+  return std::isnan(v) ? LLONG_MIN : v >= 0x1p63 ? LLONG_MAX : v < -0x1p63 ? LLONG_MIN : (long long)std::nearbyint(v);
+}
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -128,13 +128,18 @@ struct cudaMemcpy3DParms {
   cudaMemcpyKind kind;
 };
 enum { cudaArrayDefault = 0, cudaArraySurfaceLoadStore = 2 };
-enum cudaResourceType { cudaResourceTypeArray };
+enum cudaResourceType { cudaResourceTypeArray, cudaResourceTypeLinear };
 struct cudaResourceDesc {
   cudaResourceType resType;
   struct {
     struct {
       cudaArray_t array;
     } array;
+    struct {
+      void *devPtr;
+      cudaChannelFormatDesc desc;
+      size_t sizeInBytes;
+    } linear;
   } res;
 };
 enum cudaTextureAddressMode {

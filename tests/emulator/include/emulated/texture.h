@@ -11,6 +11,8 @@ typedef unsigned long long cudaSurfaceObject_t;
 namespace emulated {
 /* Up to 4 channels at u, v, w as the texture object takes them; dimensions: 1, 2 or 3, those of the array. */
 float4 fetch(cudaTextureObject_t t, float u, float v, float w, int dimensions);
+/* Texel i of plain memory; 0 outside. */
+float fetch_linear(cudaTextureObject_t t, int i);
 void surface_write(cudaSurfaceObject_t s, const void *value, size_t bytes, int x_bytes, int y, int z);
 template <class T>
 struct channels;
@@ -27,6 +29,10 @@ struct channels<float4> {
   static float4 of(float4 v) { return v; }
 };
 }  // namespace emulated
+template <class T>
+T tex1Dfetch(cudaTextureObject_t t, int i) {
+  return emulated::channels<T>::of({emulated::fetch_linear(t, i), 0, 0, 0});
+}
 template <class T>
 T tex1D(cudaTextureObject_t t, float u) {
   return emulated::channels<T>::of(emulated::fetch(t, u, 0, 0, 1));

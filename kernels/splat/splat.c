@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/splat/splat.h"
+
+#include "kernels/base/profile.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static const rb_splat_ops *ops_of(const rb_splat_plan *p) { return p->variant->ops; }
+
+rb_status rb_splat_create(const rb_variant *variant, const rb_splat_desc *desc, rb_splat_plan **out) {
+  rb_status st = RB_OK;
+  const rb_splat_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
+             "splat: axis %d has %lld nodes; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_CHECK(desc->np >= 1 && desc->np <= (int64_t)1 << 30, RB_EINVAL, "splat: %lld points; 1 to 2^30 work",
+           (long long)desc->np);
+  RB_CHECK(desc->components >= 1, RB_EINVAL, "splat: %d components; at least 1", desc->components);
+  RB_TRY(rb_variant_backend(variant, &backend));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+done:
+  return st;
+}
+
+rb_status rb_splat_run(rb_splat_plan *p, const void *x, const void *m, void *out) {
+  return ops_of(p)->run(p, x, m, out);
+}
+
+rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost) {
+  rb_status st = RB_OK;
+  int64_t none;
+  int exceeded = 0;
+  RB_TRY(ops_of(p)->outcome(p, lost ? lost : &none, &exceeded));
+  RB_CHECK(!exceeded, RB_EINVAL,
+           "%s: a node's sum exceeds its fixed-point number%s; use a variant in floating point or of 64 bits",
+           p->variant->name, ops_of(p)->unit_bits == 20 ? " (2048 in units of 2^-20)" : "");
+done:
+  return st;
+}
+
+void rb_splat_destroy(rb_splat_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_splat_bytes(const rb_splat_desc *d) {
+  const double c = d->components;
+  return (double)rb_dtype_size(d->dtype) * ((3 + c) * (double)d->np + c * (double)rb_grid_points(d->grid));
+}
+
+/* A weight is a product of three, with some roundings of a coordinate's fraction each: 4 units of the last place.
+ * Roundings of a sum are as often up as down and pile up like the root of the number of terms, some 8 a unit of
+ * weight. Fixed point: half a unit a term, likewise. */
+double rb_splat_tolerance(const rb_variant *variant, const rb_splat_desc *d, double most, double range) {
+  const rb_splat_ops *ops = variant->ops;
+  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, root = sqrt(8 * (most + 1));
+  const double unit = ops && ops->unit_bits ? ldexp(1, -ops->unit_bits) : 0;
+  return epsilon * range * (4 + 4 * most + most * root) + unit * root;
+}
+
+rb_status rb_splat_basis_parse(const char *name, rb_splat_basis *out) {
+  static const char *const names[] = {"linear", "cubic"};
+  for (int i = 0; i < 2; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out = (rb_splat_basis)i;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown basis of splat '%s': linear, cubic", name);
+}

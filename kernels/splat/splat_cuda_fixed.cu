@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums in whole numbers: the paper's, of 32 bits and 2^20 a unit (ha2012 section 4.2.2), and ours, of 64 bits, whose
+ * unit comes from the greatest mass. Zero, add, convert: three passes. */
+#include "kernels/splat/splat_cuda.cuh"
+
+#define UNIT_BITS 20
+
+/* ---- 32 bits ----------------------------------------------------------------------------------------------------
+ */
+
+static rb_status supports_32(const rb_splat_desc *d) { return splat_supports_linear(d, "cuda/fixed-atomic"); }
+static rb_status plan_32(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
+  return splat_plan_create(backend, (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(int), out);
+}
+
+/* One thread a point. Rounded to the nearest whole number: the authors' int(v + 0.5) cuts toward zero and makes every
+ * negative contribution one unit too high. */
+static __global__ void __launch_bounds__(THREADS)
+    add_32(splat_layout l, int boundary, int components, const float *__restrict__ x, const float *__restrict__ m,
+           int *sums, splat_report *report) {
+  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  unsigned long long given = 0;
+  if (p < l.np) {
+    if (splat_finite(l, components, x, m, p)) {
+      splat_visit<RB_SPLAT_LINEAR>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+        for (int c = 0; c < components; c++) {
+          const float v = ldexpf(w * m[c * l.np + p], UNIT_BITS);
+          const int whole = __float2int_rn(v);
+          if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
+          atomicAdd(sums + c * l.nodes + node, whole);
+          given += splat_number_of(c * l.nodes + node) * (unsigned long long)(long long)whole;
+        }
+      });
+    } else {
+      atomicAdd(&report->lost, 1ull);
+    }
+  }
+  splat_add_block(given, &report->given);
+}
+/* One thread a value. */
+static __global__ void __launch_bounds__(THREADS)
+    convert_32(int64_t values, const int *__restrict__ sums, float *__restrict__ out, splat_report *report) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  unsigned long long held = 0;
+  if (i < values) {
+    const int s = sums[i];
+    held = splat_number_of(i) * (unsigned long long)(long long)s;
+    out[i] = ldexpf((float)s, -UNIT_BITS);
+  }
+  splat_add_block(held, &report->held);
+}
+
+static rb_status run_32(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &head->desc;
+  const splat_layout l = splat_layout_of(d);
+  splat_plan *p = (splat_plan *)head;
+  const int64_t values = l.nodes * d->components;
+  RB_TRY(splat_begin(head, p->room, (size_t)values * sizeof(int)));
+  RB_LAUNCH(add_32, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components, (const float *)x,
+            (const float *)m, (int *)p->room, p->report);
+  RB_LAUNCH(convert_32, rb_blocks(values, THREADS), THREADS, 0, values, (const int *)p->room, (float *)out,
+            p->report);
+done:
+  return st;
+}
+
+extern "C" const rb_splat_ops rb_splat_fixed_atomic = {supports_32,   plan_32,   run_32, splat_outcome,
+                                                       splat_destroy, UNIT_BITS, 1};
+
+/* ---- 32 bits, three planes of the points' own place in shared memory --------------------------------------------
+ */
+
+enum { SIDE = 16 };
+
+static rb_status supports_shared(const rb_splat_desc *d) {
+  rb_status st = splat_supports_linear(d, "cuda/shared-fixed");
+  if (st == RB_OK && d->np != rb_grid_points(d->grid))
+    st = RB_FAIL(RB_EUNSUPPORTED, "cuda/shared-fixed takes one point a node");
+  if (st == RB_OK && d->components != 1) st = RB_FAIL(RB_EUNSUPPORTED, "cuda/shared-fixed takes one component");
+  return st;
+}
+
+/* Adds a contribution to its node in the device's memory. */
+static __device__ __forceinline__ void add_global(int64_t node, int whole, int *sums, unsigned long long *given) {
+  atomicAdd(sums + node, whole);
+  *given += splat_number_of(node) * (unsigned long long)(long long)whole;
+}
+
+/* A block owns the points of 16 x 16 columns and marches along x1. Three planes of 16 x 16 nodes, those of the
+ * points' own columns at x1 = k-1, k, k+1, lie in shared memory as planes (k-1) % 3 and so on; a point of plane k
+ * whose eight nodes lie in them adds there, any other to the device's memory. Behind step k nobody adds to plane k-1
+ * any more: each thread gives its node of it to the device's memory and clears it for k+2. Barrier 1: all have added;
+ * barrier 2: the plane is clear. */
+static __global__ void __launch_bounds__(SIDE *SIDE)
+    add_shared(splat_layout l, int boundary, const float *__restrict__ x, const float *__restrict__ m, int *sums,
+               splat_report *report) {
+  __shared__ int plane[3][SIDE * SIDE];
+  const int i3 = threadIdx.x % SIDE, i2 = threadIdx.x / SIDE, c3 = blockIdx.x * SIDE + i3,
+            c2 = blockIdx.y * SIDE + i2;
+  const bool inside = c2 < l.n2 && c3 < l.n3;
+  unsigned long long given = 0;
+  for (int q = 0; q < 3; q++) plane[q][threadIdx.x] = 0;
+  __syncthreads();
+  for (int k = 0; k <= l.n1; k++) {
+    const int64_t p = ((int64_t)k * l.n2 + c2) * l.n3 + c3;
+    if (inside && k < l.n1) {
+      const float x1 = x[p], x2 = x[l.np + p], x3 = x[2 * l.np + p], mass = m[p];
+      if (is_number(x1) && is_number(x2) && is_number(x3) && is_number(mass)) {
+        float t;
+        const int b1 = splat_base<RB_SPLAT_LINEAR>(x1, &t), b2 = splat_base<RB_SPLAT_LINEAR>(x2, &t),
+                  b3 = splat_base<RB_SPLAT_LINEAR>(x3, &t), s2 = b2 - (int)blockIdx.y * SIDE,
+                  s3 = b3 - (int)blockIdx.x * SIDE;
+        const bool near = (b1 == k || b1 == k - 1) && b1 >= 0 && b1 + 1 < l.n1 && s2 >= 0 && s2 + 1 < SIDE &&
+                          b2 + 1 < l.n2 && s3 >= 0 && s3 + 1 < SIDE && b3 + 1 < l.n3;
+        splat_visit<RB_SPLAT_LINEAR>(l, boundary, x1, x2, x3, [&](int64_t node, float w) {
+          const float v = ldexpf(w * mass, UNIT_BITS);
+          const int whole = __float2int_rn(v);
+          if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
+          if (near) { /* the node's own place says where it lies in the planes */
+            const int n3 = (int)(node % l.n3), n2 = (int)(node / l.n3 % l.n2), n1 = (int)(node / l.n3 / l.n2);
+            atomicAdd(&plane[n1 % 3][(n2 - (int)blockIdx.y * SIDE) * SIDE + n3 - (int)blockIdx.x * SIDE], whole);
+            given += splat_number_of(node) * (unsigned long long)(long long)whole;
+          } else {
+            add_global(node, whole, sums, &given);
+          }
+        });
+      } else {
+        atomicAdd(&report->lost, 1ull);
+      }
+    }
+    __syncthreads(); /* 1 */
+    if (k > 0 && inside) {
+      int *mine = &plane[(k - 1) % 3][threadIdx.x];
+      if (*mine) atomicAdd(sums + p - (int64_t)l.n2 * l.n3, *mine);
+      *mine = 0;
+    }
+    __syncthreads(); /* 2 */
+  }
+  splat_add_block(given, &report->given);
+}
+
+static rb_status run_shared(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  const splat_layout l = splat_layout_of(&head->desc);
+  splat_plan *p = (splat_plan *)head;
+  RB_TRY(splat_begin(head, p->room, (size_t)l.nodes * sizeof(int)));
+  RB_LAUNCH(add_shared, dim3(rb_blocks(l.n3, SIDE), rb_blocks(l.n2, SIDE)), SIDE * SIDE, 0, l,
+            (int)head->desc.boundary, (const float *)x, (const float *)m, (int *)p->room, p->report);
+  RB_LAUNCH(convert_32, rb_blocks(l.nodes, THREADS), THREADS, 0, l.nodes, (const int *)p->room, (float *)out,
+            p->report);
+done:
+  return st;
+}
+
+extern "C" const rb_splat_ops rb_splat_shared_fixed = {supports_shared, plan_32,   run_shared, splat_outcome,
+                                                       splat_destroy,   UNIT_BITS, 1};
+
+/* ---- 64 bits ----------------------------------------------------------------------------------------------------
+ */
+
+static rb_status plan_64(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
+  return splat_plan_create(backend, (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long), out);
+}
+
+/* Bits a unit: no sum of np masses of at most `greatest` reaches 2^62, as a point's weights add up to 1. */
+static __device__ __forceinline__ int unit_bits_of(unsigned greatest, int64_t np) {
+  int exponent;
+  const float g = __uint_as_float(greatest);
+  if (!(g > 0)) return 0;
+  frexpf(g, &exponent);
+  int points = 0;
+  while (((int64_t)1 << points) < np) points++;
+  return 62 - exponent - points;
+}
+
+/* One thread a value: the greatest finite |mass|. */
+static __global__ void __launch_bounds__(THREADS)
+    find_greatest(int64_t values, const float *__restrict__ m, splat_report *report) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  float v = i < values ? fabsf(m[i]) : 0.0f;
+  if (!is_number(v)) v = 0;
+  for (int o = 16; o > 0; o >>= 1) v = fmaxf(v, __shfl_down_sync(~0u, v, o));
+  if (threadIdx.x % 32 == 0 && v > 0) atomicMax(&report->greatest, __float_as_uint(v));
+}
+/* One thread a point. The product in double, as a whole number of more than 24 bits. */
+template <int BASIS>
+static __global__ void __launch_bounds__(THREADS)
+    add_64(splat_layout l, int boundary, int components, const float *__restrict__ x, const float *__restrict__ m,
+           unsigned long long *sums, splat_report *report) {
+  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (p >= l.np) return;
+  if (!splat_finite(l, components, x, m, p)) {
+    atomicAdd(&report->lost, 1ull);
+    return;
+  }
+  const double scale = scalbn(1.0, unit_bits_of(report->greatest, l.np));
+  splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+    for (int c = 0; c < components; c++)
+      atomicAdd(sums + c * l.nodes + node,
+                (unsigned long long)__double2ll_rn((double)w * (double)m[c * l.np + p] * scale));
+  });
+}
+/* One thread a value. */
+static __global__ void __launch_bounds__(THREADS)
+    convert_64(int64_t values, int64_t np, const unsigned long long *__restrict__ sums, float *__restrict__ out,
+               const splat_report *report) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, np));
+}
+
+static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &head->desc;
+  const splat_layout l = splat_layout_of(d);
+  splat_plan *p = (splat_plan *)head;
+  unsigned long long *sums = (unsigned long long *)p->room;
+  const int64_t values = l.nodes * d->components;
+  RB_TRY(splat_begin(head, p->room, (size_t)values * sizeof *sums));
+  RB_LAUNCH(find_greatest, rb_blocks(l.np * d->components, THREADS), THREADS, 0, l.np * d->components,
+            (const float *)m, p->report);
+  if (d->basis == RB_SPLAT_LINEAR)
+    RB_LAUNCH(add_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              (const float *)x, (const float *)m, sums, p->report);
+  else
+    RB_LAUNCH(add_64<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              (const float *)x, (const float *)m, sums, p->report);
+  RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, l.np, sums, (float *)out, p->report);
+done:
+  return st;
+}
+
+extern "C" const rb_splat_ops rb_splat_fixed64 = {splat_supports_float, plan_64, run_64, splat_outcome,
+                                                  splat_destroy,        0,       1};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ours: atomic additions of floats, one by one or, where points have two to four components, of a node's at once. */
+#include "kernels/splat/splat_cuda.cuh"
+
+/* One thread a point, whose components follow each other. */
+template <int BASIS>
+static __global__ void __launch_bounds__(THREADS)
+    add_floats(splat_layout l, int boundary, int components, const float *__restrict__ x, const float *__restrict__ m,
+               float *out, splat_report *report) {
+  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (p >= l.np) return;
+  if (!splat_finite(l, components, x, m, p)) {
+    atomicAdd(&report->lost, 1ull);
+    return;
+  }
+  splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+    for (int c = 0; c < components; c++) atomicAdd(out + c * l.nodes + node, w * m[c * l.np + p]);
+  });
+}
+
+static rb_status plan_floats(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
+  (void)d;
+  return splat_plan_create(backend, 0, out);
+}
+static rb_status run_floats(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &head->desc;
+  const splat_layout l = splat_layout_of(d);
+  splat_report *report = ((splat_plan *)head)->report;
+  RB_TRY(splat_begin(head, out, (size_t)(l.nodes * d->components) * sizeof(float)));
+  if (d->basis == RB_SPLAT_LINEAR)
+    RB_LAUNCH(add_floats<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              (const float *)x, (const float *)m, (float *)out, report);
+  else
+    RB_LAUNCH(add_floats<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              (const float *)x, (const float *)m, (float *)out, report);
+done:
+  return st;
+}
+
+extern "C" const rb_splat_ops rb_splat_float_atomic = {splat_supports_float, plan_floats, run_floats, splat_outcome,
+                                                       splat_destroy,        0,           0};
+
+/* ---- vectors: nodes of four floats, then apart ------------------------------------------------------------------
+ */
+
+static rb_status supports_vectors(const rb_splat_desc *d) {
+  if (d->components < 2 || d->components > 4)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/vector-atomic takes two to four components");
+  return splat_supports_float(d);
+}
+static rb_status plan_vectors(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
+  return splat_plan_create(backend, (size_t)rb_grid_points(d->grid) * sizeof(float4), out);
+}
+
+template <int BASIS, int COMPONENTS>
+static __global__ void __launch_bounds__(THREADS)
+    add_vectors(splat_layout l, int boundary, const float *__restrict__ x, const float *__restrict__ m, float4 *sums,
+                splat_report *report) {
+  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (p >= l.np) return;
+  if (!splat_finite(l, COMPONENTS, x, m, p)) {
+    atomicAdd(&report->lost, 1ull);
+    return;
+  }
+  const float4 v = make_float4(m[p], m[l.np + p], COMPONENTS > 2 ? m[2 * l.np + p] : 0.0f,
+                               COMPONENTS > 3 ? m[3 * l.np + p] : 0.0f);
+  splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+    rb_atomic_add4(sums + node, make_float4(w * v.x, w * v.y, w * v.z, w * v.w));
+  });
+}
+/* One thread a node. */
+static __global__ void __launch_bounds__(THREADS)
+    take_apart(int64_t nodes, int components, const float4 *__restrict__ sums, float *__restrict__ out) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= nodes) return;
+  const float4 s = sums[i];
+  out[i] = s.x, out[nodes + i] = s.y;
+  if (components > 2) out[2 * nodes + i] = s.z;
+  if (components > 3) out[3 * nodes + i] = s.w;
+}
+
+static rb_status run_vectors(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &head->desc;
+  const splat_layout l = splat_layout_of(d);
+  splat_plan *p = (splat_plan *)head;
+  const unsigned blocks = rb_blocks(l.np, THREADS);
+  RB_TRY(splat_begin(head, p->room, (size_t)l.nodes * sizeof(float4)));
+#define ADD(BASIS, COMPONENTS)                                                                           \
+  RB_LAUNCH((add_vectors<BASIS, COMPONENTS>), blocks, THREADS, 0, l, (int)d->boundary, (const float *)x, \
+            (const float *)m, (float4 *)p->room, p->report)
+  if (d->basis == RB_SPLAT_LINEAR) {
+    if (d->components == 2)
+      ADD(RB_SPLAT_LINEAR, 2);
+    else if (d->components == 3)
+      ADD(RB_SPLAT_LINEAR, 3);
+    else
+      ADD(RB_SPLAT_LINEAR, 4);
+  } else {
+    if (d->components == 2)
+      ADD(RB_SPLAT_CUBIC, 2);
+    else if (d->components == 3)
+      ADD(RB_SPLAT_CUBIC, 3);
+    else
+      ADD(RB_SPLAT_CUBIC, 4);
+  }
+#undef ADD
+  RB_LAUNCH(take_apart, rb_blocks(l.nodes, THREADS), THREADS, 0, l.nodes, d->components, (const float4 *)p->room,
+            (float *)out);
+done:
+  return st;
+}
+
+extern "C" const rb_splat_ops rb_splat_vector_atomic = {
+    supports_vectors, plan_vectors, run_vectors, splat_outcome, splat_destroy, 0, 0};
