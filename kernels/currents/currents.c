@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/currents/currents.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define MARGIN 5.0 /* sigmas of free room between points and their images */
+
+static const rb_currents_ops *ops_of(const rb_currents_plan *p) { return p->variant->ops; }
+
+rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *desc, rb_currents_plan **out) {
+  rb_status st = RB_OK;
+  const rb_currents_ops *ops = variant->ops;
+  const rb_backend *backend;
+  *out = NULL;
+  RB_CHECK(desc->sigma > 0 && isfinite(desc->sigma), RB_EINVAL, "the kernel's sigma is %g; it must be positive",
+           desc->sigma);
+  RB_CHECK(desc->sources >= 1 && desc->sources <= (int64_t)1 << 28 && desc->targets >= 1 &&
+               desc->targets <= (int64_t)1 << 28,
+           RB_EINVAL, "currents: %lld sources, %lld targets; 1 to 2^28 work", (long long)desc->sources,
+           (long long)desc->targets);
+  if (desc->method != RB_CURRENTS_EXACT) {
+    RB_CHECK(desc->spacing > 0 && isfinite(desc->spacing), RB_EINVAL, "currents: a grid's spacing of %g",
+             desc->spacing);
+    RB_CHECK(
+        desc->spacing <= 4 * desc->sigma, RB_EINVAL,
+        "sigma %g is below a quarter of the grid's spacing %g: the particle mesh would measure nothing but its own "
+        "weights; use a finer grid or the exact sums",
+        desc->sigma, desc->spacing);
+    RB_CHECK(rb_currents_variance(desc) > 0, RB_EINVAL,
+             "sigma %g is too narrow for a corrected kernel on a grid of spacing %g; at least %g spacings work",
+             desc->sigma, desc->spacing, desc->method == RB_CURRENTS_CUBIC ? sqrt(2.0 / 3) : sqrt(1.0 / 3));
+    for (int a = 0; a < 3; a++)
+      RB_CHECK(desc->grid.n[a] >= 4 && desc->grid.n[a] <= 1 << 14, RB_EINVAL,
+               "currents: axis %d has %lld nodes; 4 to 2^14 work", a + 1, (long long)desc->grid.n[a]);
+  }
+  RB_TRY(rb_variant_backend(variant, &backend));
+  RB_TRY(ops->supports(desc));
+  RB_TRY(ops->plan(backend, desc, out));
+  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+done:
+  return st;
+}
+rb_status rb_currents_load(rb_currents_plan *p, const void *y, const void *m) { return ops_of(p)->load(p, y, m); }
+rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, const void *x, const void *pair, void *u, void *z) {
+  if (n < 1 || n > p->desc.targets)
+    return RB_FAIL(RB_EINVAL, "currents: %lld targets; the plan is for up to %lld", (long long)n,
+                   (long long)p->desc.targets);
+  return ops_of(p)->eval(p, n, x, pair, u, z);
+}
+rb_status rb_currents_energy(rb_currents_plan *p, double *energy) { return ops_of(p)->energy(p, energy); }
+void rb_currents_destroy(rb_currents_plan *p) {
+  if (p) ops_of(p)->destroy(p);
+}
+
+double rb_currents_variance(const rb_currents_desc *d) {
+  const double widening = d->method == RB_CURRENTS_CORRECTED ? 1.0 / 3 : d->method == RB_CURRENTS_CUBIC ? 2.0 / 3 : 0;
+  return d->sigma * d->sigma - widening * d->spacing * d->spacing;
+}
+double rb_currents_amplitude(const rb_currents_desc *d) {
+  return pow(d->sigma * d->sigma / rb_currents_variance(d), 1.5);
+}
+
+/* The next number from n on that is even and of no prime factors but 2, 3 and 5. */
+static int64_t smooth_size(int64_t n) {
+  for (n += n % 2;; n += 2) {
+    int64_t rest = n;
+    for (int f = 2; f <= 5; f++)
+      while (rest % f == 0) rest /= f;
+    if (rest == 1) return n;
+  }
+}
+void rb_currents_fit_grid(const double low[3], const double high[3], rb_currents_desc *d) {
+  for (int a = 0; a < 3; a++) {
+    const double free_room = fmax(MARGIN * d->sigma, 3 * d->spacing);
+    d->grid.n[a] = smooth_size((int64_t)ceil((high[a] - low[a] + free_room) / d->spacing) + 1);
+    d->origin[a] = low[a] - ((double)(d->grid.n[a] - 1) * d->spacing - (high[a] - low[a])) / 2;
+  }
+}
+
+double rb_currents_flops(const rb_currents_desc *d, int64_t n) { return 26 * (double)d->sources * (double)n; }
+
+/* Sums: roundings of terms and partial sums, some dozens. A particle mesh adds three transforms each way, whose
+ * roundings grow with the logarithm of the size, and sums of thousands of nodes' contributions. */
+double rb_currents_tolerance(const rb_variant *variant, const rb_currents_desc *d, double size, double total) {
+  const rb_currents_ops *ops = variant->ops;
+  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  const double cut = ops && ops->reach > 0 ? exp(-ops->reach * ops->reach / 2) * total : 0;
+  if (d->method == RB_CURRENTS_EXACT) return 32 * epsilon * size + cut;
+  return 8 * epsilon * size * (4 + log2((double)rb_grid_points(d->grid)));
+}
+
+rb_status rb_currents_method_parse(const char *name, rb_currents_method *out) {
+  static const char *const names[] = {"exact", "plain", "corrected", "cubic"};
+  for (int i = 0; i < 4; i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out = (rb_currents_method)i;
+      return RB_OK;
+    }
+  return RB_FAIL(RB_EINVAL, "unknown method of currents '%s': exact, plain, corrected, cubic", name);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/currents/currents_mesh.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+rb_status rb_currents_mesh_supports(const rb_currents_desc *d) {
+  if (d->method == RB_CURRENTS_EXACT) return RB_FAIL(RB_EUNSUPPORTED, "a particle mesh has no exact sums");
+  return d->splat ? RB_OK : RB_FAIL(RB_EINVAL, "currents: a particle mesh needs a variant of splat");
+}
+
+/* The transform of the sampled kernel along each axis: real, as the samples are even. In double, whatever the plan's
+ * type. */
+static rb_status make_kernel(rb_currents_mesh *p) {
+  rb_status st = RB_OK;
+  const rb_currents_desc *d = &p->made_for;
+  const int64_t count[3] = {d->grid.n[0], d->grid.n[1], d->grid.n[2] / 2 + 1};
+  const size_t values = (size_t)(count[0] + count[1] + count[2]), size = rb_dtype_size(d->dtype);
+  double *wide = malloc(values * sizeof *wide);
+  float *narrow = malloc(values * sizeof *narrow);
+  size_t at = 0;
+  RB_CHECK(wide && narrow, RB_ENOMEM, "host memory");
+  for (int a = 0; a < 3; a++) {
+    const int64_t n = d->grid.n[a];
+    for (int64_t k = 0; k < count[a]; k++, at++) {
+      wide[at] = 0;
+      for (int64_t i = 0; i < n; i++) {
+        const double r = (double)(i < n - i ? i : n - i) * d->spacing;
+        wide[at] += exp(-r * r / (2 * rb_currents_variance(d))) * cos(RB_TWO_PI * (double)(k * i % n) / (double)n);
+      }
+      if (a == 0) wide[at] *= rb_currents_amplitude(d);
+      narrow[at] = (float)wide[at];
+    }
+  }
+  RB_TRY(rb_alloc(p->head.backend, values * size, &p->kernel));
+  RB_TRY(p->head.backend->upload(p->kernel, d->dtype == RB_F64 ? (void *)wide : (void *)narrow, values * size));
+done:
+  free(narrow), free(wide);
+  return st;
+}
+
+rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_desc *d,
+                                const rb_currents_mesh_parts *parts, rb_currents_plan **out) {
+  rb_status st = RB_OK;
+  const size_t size = rb_dtype_size(d->dtype), field = (size_t)rb_grid_points(d->grid) * size;
+  const rb_splat_desc splat = {.grid = d->grid,
+                               .np = d->sources,
+                               .basis = d->method == RB_CURRENTS_CUBIC ? RB_SPLAT_CUBIC : RB_SPLAT_LINEAR,
+                               .boundary = RB_PERIODIC,
+                               .dtype = d->dtype,
+                               .components = 3};
+  const int64_t partials = d->grid.n[0] > RB_CURRENTS_PARTIALS ? d->grid.n[0] : RB_CURRENTS_PARTIALS;
+  rb_currents_mesh *p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend, p->parts = parts, p->made_for = *d;
+  RB_TRY(rb_splat_create(d->splat, &splat, &p->splat));
+  RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, &p->fft));
+  RB_TRY(rb_alloc(backend, 3 * (size_t)d->sources * size, &p->points));
+  RB_TRY(rb_alloc(backend, 3 * field, &p->grid));
+  RB_TRY(rb_alloc(backend, 3 * rb_fft_bytes(d->grid, d->dtype), &p->spectrum));
+  RB_TRY(rb_alloc(backend, (size_t)(1 + partials) * sizeof(double), (void **)&p->energy));
+  RB_TRY(make_kernel(p));
+  *out = &p->head;
+  p = NULL;
+done:
+  if (p) rb_currents_mesh_destroy(&p->head);
+  return st;
+}
+
+rb_status rb_currents_mesh_load(rb_currents_plan *head, const void *y, const void *m) {
+  rb_status st = RB_OK;
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  p->inverted = 0;
+  RB_TRY(p->parts->to_grid(p, y));
+  RB_TRY(rb_splat_run(p->splat, p->points, m, p->grid));
+  RB_TRY(rb_fft_forward(p->fft, 3, p->grid, p->spectrum));
+  RB_TRY(p->parts->filter(p));
+done:
+  return st;
+}
+
+/* The inverse transforms wait for the first who asks for the field. */
+rb_status rb_currents_mesh_eval(rb_currents_plan *head, int64_t n, const void *x, const void *pair, void *u,
+                                void *z) {
+  rb_status st = RB_OK;
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  if (!p->inverted) RB_TRY(rb_fft_inverse(p->fft, 3, p->spectrum, p->grid));
+  p->inverted = 1;
+  RB_TRY(p->parts->gather(p, n, x, pair, u, z));
+done:
+  return st;
+}
+
+rb_status rb_currents_mesh_energy(rb_currents_plan *head, double *energy) {
+  rb_status st = RB_OK;
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  int64_t lost = 0;
+  RB_TRY(rb_splat_outcome(p->splat, &lost));
+  RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
+           (long long)p->made_for.sources);
+  RB_TRY(head->backend->download(energy, p->energy, sizeof *energy));
+done:
+  return st;
+}
+
+void rb_currents_mesh_destroy(rb_currents_plan *head) {
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  rb_splat_destroy(p->splat);
+  rb_fft_destroy(p->fft);
+  rb_release(head->backend, p->points), rb_release(head->backend, p->grid);
+  rb_release(head->backend, p->spectrum), rb_release(head->backend, p->kernel);
+  rb_release(head->backend, p->energy);
+  free(p);
+}

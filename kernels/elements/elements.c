@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernels/elements/elements.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+static const rb_elements_ops *ops_of(const rb_elements_plan *p) { return p->variant->ops; }
+
+static rb_status check(const rb_elements_desc *d) {
+  const int corners = d->dimension + 1;
+  rb_status st = RB_OK;
+  RB_CHECK(d->dimension >= 0 && d->dimension <= 2, RB_EINVAL, "elements: dimension %d; 0, 1 and 2 work",
+           d->dimension);
+  RB_CHECK(d->vertices >= 1 && d->vertices <= (int64_t)1 << 30, RB_EINVAL, "elements: %lld vertices; 1 to 2^30 work",
+           (long long)d->vertices);
+  RB_CHECK(d->elements >= 1 && d->elements <= (int64_t)1 << 28, RB_EINVAL, "elements: %lld elements; 1 to 2^28 work",
+           (long long)d->elements);
+  for (int64_t i = 0; i < d->elements * corners; i++)
+    RB_CHECK(d->index[i] >= 0 && d->index[i] < d->vertices, RB_EINVAL, "elements: element %lld has vertex %d of %lld",
+             (long long)(i / corners), (int)d->index[i], (long long)d->vertices);
+done:
+  return st;
+}
+
+/* The uses of each vertex, and the indices corner by corner. */
+static rb_status upload_tables(rb_elements_plan *p, const rb_elements_desc *d) {
+  rb_status st = RB_OK;
+  const int corners = d->dimension + 1;
+  const int64_t uses = d->elements * corners;
+  const size_t index_bytes = (size_t)uses * sizeof(int32_t),
+               first_bytes = (size_t)(d->vertices + 1) * sizeof(int32_t);
+  int32_t *planar = malloc(index_bytes), *first = calloc(1, first_bytes + sizeof(int32_t)),
+          *use = malloc(index_bytes);
+  RB_CHECK(planar && first && use, RB_ENOMEM, "host memory");
+  /* first[v + 2] counts; summed, first[v + 1] is where v begins, and moves to where v + 1 does */
+  for (int64_t i = 0; i < uses; i++) {
+    planar[i % corners * d->elements + i / corners] = d->index[i];
+    if (d->index[i] + 2 <= d->vertices) first[d->index[i] + 2]++;
+  }
+  for (int64_t v = 2; v <= d->vertices; v++) first[v] += first[v - 1];
+  for (int64_t i = 0; i < uses; i++)
+    use[first[d->index[i] + 1]++] = (int32_t)(i % corners * d->elements + i / corners);
+  RB_TRY(rb_alloc(p->backend, index_bytes, (void **)&p->index));
+  RB_TRY(rb_alloc(p->backend, first_bytes, (void **)&p->first));
+  RB_TRY(rb_alloc(p->backend, index_bytes, (void **)&p->use));
+  RB_TRY(p->backend->upload(p->index, planar, index_bytes));
+  RB_TRY(p->backend->upload(p->first, first, first_bytes));
+  RB_TRY(p->backend->upload(p->use, use, index_bytes));
+done:
+  free(use), free(first), free(planar);
+  return st;
+}
+
+rb_status rb_elements_create(const rb_variant *variant, const rb_elements_desc *desc, rb_elements_plan **out) {
+  rb_status st = RB_OK;
+  rb_elements_plan *p = NULL;
+  *out = NULL;
+  RB_TRY(check(desc));
+  p = calloc(1, sizeof *p);
+  RB_CHECK(p, RB_ENOMEM, "host memory");
+  RB_TRY(rb_variant_backend(variant, &p->backend));
+  p->variant = variant, p->desc = *desc, p->desc.index = NULL;
+  RB_TRY(ops_of(p)->supports(desc));
+  RB_TRY(upload_tables(p, desc));
+  *out = p;
+  p = NULL;
+done:
+  rb_elements_destroy(p);
+  return st;
+}
+rb_status rb_elements_measure(const rb_elements_plan *p, const void *vertices, void *centres, void *moments) {
+  return ops_of(p)->measure(p, vertices, centres, moments);
+}
+rb_status rb_elements_gradient(const rb_elements_plan *p, const void *vertices, const void *w, const void *z,
+                               void *gradient) {
+  return ops_of(p)->gradient(p, vertices, w, z, gradient);
+}
+void rb_elements_destroy(rb_elements_plan *p) {
+  if (!p) return;
+  if (p->backend) rb_release(p->backend, p->use), rb_release(p->backend, p->first), rb_release(p->backend, p->index);
+  free(p);
+}
+
+double rb_elements_bytes(const rb_elements_desc *d) {
+  return (double)rb_dtype_size(d->dtype) * (3.0 * (double)d->vertices + 6.0 * (double)d->elements) +
+         (double)sizeof(int32_t) * (d->dimension + 1) * (double)d->elements;
+}
+/* A term has some ten roundings of differences, products and the division. */
+double rb_elements_tolerance(const rb_elements_desc *d, int terms, double size) {
+  return 10 * terms * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * size;
+}
