@@ -2,6 +2,8 @@
 #include "datasets/input_file.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,5 +21,27 @@ rb_status rb_input_file(const char *path) {
                                     : "device");
   RB_CHECK(access(path, R_OK) == 0, RB_EIO, "cannot read %s: %s", path, strerror(errno));
 done:
+  return st;
+}
+
+rb_status rb_input_text(const char *path, char **out, size_t *size) {
+  rb_status st = RB_OK;
+  long length;
+  FILE *f = NULL;
+  *out = NULL;
+  RB_TRY(rb_input_file(path));
+  f = fopen(path, "rb");
+  RB_CHECK(f, RB_EIO, "cannot open %s: %s", path, strerror(errno));
+  RB_CHECK(fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0, RB_EIO,
+           "cannot read %s: %s", path, strerror(errno));
+  RB_CHECK(length > 0, RB_EFORMAT, "%s is empty", path);
+  *out = malloc((size_t)length + 1);
+  RB_CHECK(*out, RB_ENOMEM, "host memory: %ld bytes for %s", length, path);
+  *size = fread(*out, 1, (size_t)length, f);
+  RB_CHECK(*size == (size_t)length, RB_EIO, "cannot read %s completely", path);
+  (*out)[*size] = '\0';
+done:
+  if (f) fclose(f);
+  if (st != RB_OK) free(*out), *out = NULL;
   return st;
 }

@@ -177,6 +177,14 @@ done:
   return st;
 }
 
+void rb_mesh_mirror(rb_mesh *m) {
+  for (int64_t v = 0; v < m->vertices; v++) m->x[v] = -m->x[v];
+  for (int64_t f = 0; f < m->faces; f++) {
+    const int32_t b = m->face[3 * f + 1];
+    m->face[3 * f + 1] = m->face[3 * f + 2], m->face[3 * f + 2] = b;
+  }
+}
+
 /* ---- a sphere ------------------------------------------------------------------------------------------------- */
 
 /* The middle of the side's ends, on the sphere: a vertex of its own once a side, found by both faces. */

@@ -31,6 +31,9 @@ rb_status rb_mesh_inspect(const rb_mesh *mesh, rb_mesh_report *out);
  * (a Moebius strip, crowded edges). *turned: how many. */
 rb_status rb_mesh_orient(rb_mesh *mesh, const char *name, int64_t *turned);
 
+/* At the plane x = 0, with faces turned so that outward stays outward. */
+void rb_mesh_mirror(rb_mesh *mesh);
+
 /* An icosahedron whose faces are divided in four `divisions` times, on the sphere: 20 4^divisions faces, outward. */
 rb_status rb_mesh_sphere(int divisions, double radius, const double centre[3], rb_mesh *out);
 /* Room for that many; contents undefined. */

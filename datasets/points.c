@@ -16,28 +16,6 @@ void rb_points_free(rb_points *p) {
   memset(p, 0, sizeof *p);
 }
 
-static rb_status whole_file(const char *path, char **out, size_t *size) {
-  rb_status st = RB_OK;
-  long length;
-  FILE *f = NULL;
-  *out = NULL;
-  RB_TRY(rb_input_file(path));
-  f = fopen(path, "rb");
-  RB_CHECK(f, RB_EIO, "cannot open %s: %s", path, strerror(errno));
-  RB_CHECK(fseek(f, 0, SEEK_END) == 0 && (length = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0, RB_EIO,
-           "cannot read %s: %s", path, strerror(errno));
-  RB_CHECK(length > 0, RB_EFORMAT, "%s is empty", path);
-  *out = malloc((size_t)length + 1);
-  RB_CHECK(*out, RB_ENOMEM, "host memory: %ld bytes for %s", length, path);
-  *size = fread(*out, 1, (size_t)length, f);
-  RB_CHECK(*size == (size_t)length, RB_EIO, "cannot read %s completely", path);
-  (*out)[*size] = '\0';
-done:
-  if (f) fclose(f);
-  if (st != RB_OK) free(*out), *out = NULL;
-  return st;
-}
-
 static int has_ending(const char *path, const char *ending) {
   size_t n = strlen(path), m = strlen(ending);
   return n >= m && strcasecmp(path + n - m, ending) == 0;
@@ -187,7 +165,7 @@ rb_status rb_points_read(const char *path, rb_points *out) {
   char *text = NULL;
   size_t size = 0;
   memset(out, 0, sizeof *out);
-  RB_TRY(whole_file(path, &text, &size));
+  RB_TRY(rb_input_text(path, &text, &size));
   RB_CHECK(strlen(text) == size || strncmp(text, "# vtk", 5) == 0, RB_EFORMAT, "%s is not a text file", path);
   RB_TRY(has_ending(path, ".csv") ? parse_csv(path, text, out) : parse_vtk(path, text, out));
 done:

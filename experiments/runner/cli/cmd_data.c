@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* data: list, verify, import. */
+#include "datasets/isosurface.h"
 #include "datasets/manifest.h"
+#include "datasets/mesh_file.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char data_help[] =
-    "usage: regbench data list | verify [NAME...] | import NAME FOLDER | import all FOLDER\n\n"
+    "usage: regbench data list | verify [NAME...] | import NAME FOLDER | import all FOLDER\n"
+    "       regbench data surface IMAGE --level V --out FILE.gii [--faces N]\n\n"
     "list     every data set with source, licence and citation, and whether it is here\n"
     "verify   compare sha256 of every file that is here with the manifest\n"
-    "import   copy a set's files from FOLDER, verified; 'all' takes FOLDER/NAME for every set found there\n\n"
+    "import   copy a set's files from FOLDER, verified; 'all' takes FOLDER/NAME for every set found there\n"
+    "surface  the closed surface of a NIfTI image at a level (marching tetrahedra, in mm of its world), as GIFTI;\n"
+    "         --faces N: coarsened to some N faces\n\n"
     "Imported files live in $REGBENCH_DATA, else $XDG_DATA_HOME/regbench, else ~/.local/share/regbench.\n\n"
     "exit codes: 0 fine, 2 usage, 3 a file is damaged, or a set asked for is absent, 8 a file cannot be written, 9 "
     "nothing to do\n";
@@ -104,11 +110,64 @@ static int data_import(const char *name, const char *folder) {
   return code;
 }
 
+/* Reads the options of `surface` behind IMAGE; a usage message where one is wrong. */
+static int surface_options(int argc, char **argv, double *level, const char **out, double *faces) {
+  const char *value;
+  *level = *faces = 0, *out = NULL;
+  for (int i = 0; i < argc; i++) {
+    char *end = "x";
+    double *to = NULL;
+    if ((value = rb_option(argc, argv, &i, "--level"))) {
+      to = level;
+    } else if ((value = rb_option(argc, argv, &i, "--faces"))) {
+      to = faces;
+    } else if ((value = rb_option(argc, argv, &i, "--out"))) {
+      *out = value;
+      continue;
+    } else {
+      return rb_usage("data", "surface does not know '%s'", argv[i]);
+    }
+    *to = strtod(value, &end);
+    if (!*value || *end || !(*to > 0)) return rb_usage("data", "'%s' is not a positive number", value);
+  }
+  if (!(*level > 0) || !*out || !**out) return rb_usage("data", "surface needs --level and --out");
+  return RB_EXIT_OK;
+}
+
+static int data_surface(const char *image, int argc, char **argv) {
+  double level, faces;
+  const char *out;
+  rb_volume volume = {0};
+  rb_mesh mesh = {0};
+  rb_mesh_report r;
+  int code = surface_options(argc, argv, &level, &out, &faces);
+  if (code != RB_EXIT_OK) return code;
+  rb_status st = rb_volume_read(image, &volume);
+  if (st == RB_OK) {
+    const rb_affine world = rb_volume_affine(&volume, volume.grid);
+    st = rb_isosurface(volume.grid, volume.data, level, &world, (int64_t)(1.5 * faces), &mesh);
+  }
+  if (st == RB_OK) st = rb_mesh_inspect(&mesh, &r);
+  if (st == RB_OK) st = rb_mesh_write(out, &mesh);
+  if (st == RB_OK)
+    printf("%s: %lld vertices, %lld faces, %.6g mm^2, %.6g mm^3, %lld open edges\n", out, (long long)mesh.vertices,
+           (long long)mesh.faces, r.area, r.volume, (long long)r.border);
+  else
+    fprintf(stderr, "regbench data: %s\n", rb_message());
+  rb_mesh_free(&mesh);
+  rb_volume_free(&volume);
+  return st == RB_OK       ? RB_EXIT_OK
+         : st == RB_EIO    ? RB_EXIT_INCOMPLETE
+         : st == RB_ENOMEM ? RB_EXIT_INTERNAL
+                           : RB_EXIT_USAGE;
+}
+
 int rb_cmd_data(int argc, char **argv) {
   if (rb_wants_help(argc, argv, data_help)) return RB_EXIT_OK;
   if (argc == 1 && strcmp(argv[0], "list") == 0) return data_list();
   if (argc >= 1 && strcmp(argv[0], "verify") == 0) return data_verify(argc - 1, argv + 1);
   if (argc == 3 && strcmp(argv[0], "import") == 0) return data_import(argv[1], argv[2]);
-  return rb_usage("data", argc ? "cannot do '%s' with these arguments" : "list, verify or import?%s",
+  if (argc >= 2 && strcmp(argv[0], "surface") == 0) return data_surface(argv[1], argc - 2, argv + 2);
+  return rb_usage("data", argc ? "cannot do '%s' with these arguments" : "list, verify, import or surface?%s",
                   argc ? argv[0] : "");
 }
