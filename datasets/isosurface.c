@@ -22,8 +22,7 @@ static void slice(gdouble **a, GtsCartesianGrid g, guint k, gpointer data) {
     }
 }
 
-/* ---- from GTS' lists to arrays, in an order of their own --------------------------------------------------------
- */
+/* ---- from GTS' lists to arrays, in an order of their own ---- */
 
 typedef struct {
   double x[3];

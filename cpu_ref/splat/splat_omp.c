@@ -20,13 +20,18 @@ typedef struct {
   int64_t *first; /* [PARTS][slabs + 1]: where a piece's points of a slab begin in `list` */
   int64_t *begin; /* [slabs + 1] */
   int32_t *list;  /* points by slab */
-  int64_t room;   /* of it */
 } omp_plan;
 
 static rb_status supports(const rb_splat_desc *d) {
   (void)d;
   return RB_OK;
 }
+/* Two slabs a point at most where its nodes lie in a row of up to four planes; up to four where they are clamped. */
+static int64_t listed_most(const rb_splat_desc *d) {
+  const int64_t slabs = (d->grid.n[0] + PLANES - 1) / PLANES;
+  return d->np * (slabs < TOUCHED ? slabs : TOUCHED);
+}
+static size_t workspace(const rb_splat_desc *d) { return (size_t)listed_most(d) * sizeof(int32_t); }
 static void destroy(rb_splat_plan *head) {
   omp_plan *p = (omp_plan *)head;
   rb_release(head->backend, p->list);
@@ -42,9 +47,7 @@ static rb_status plan(const rb_backend *backend, const rb_splat_desc *d, rb_spla
   p->first = malloc((size_t)(PARTS * (p->slabs + 1)) * sizeof *p->first);
   p->begin = malloc((size_t)(p->slabs + 1) * sizeof *p->begin);
   RB_CHECK(p->first && p->begin, RB_ENOMEM, "host memory");
-  /* two slabs a point at most where its nodes lie in a row of up to four planes; periodic and clamped ones, too */
-  p->room = d->np * (p->slabs < TOUCHED ? p->slabs : TOUCHED);
-  RB_TRY(rb_alloc(backend, (size_t)p->room * sizeof *p->list, (void **)&p->list));
+  RB_TRY(rb_alloc(backend, workspace(d), (void **)&p->list));
   *out = &p->head;
   p = NULL;
 done:
@@ -135,4 +138,4 @@ static rb_status outcome(rb_splat_plan *head, int64_t *lost, int *exceeded) {
   return RB_OK;
 }
 
-const rb_splat_ops rb_splat_omp = {supports, plan, run, outcome, destroy, 0, 0};
+const rb_splat_ops rb_splat_omp = {supports, plan, run, outcome, destroy, 0, 0, workspace};

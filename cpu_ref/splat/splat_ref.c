@@ -15,6 +15,7 @@ static rb_status supports(const rb_splat_desc *d) {
   (void)d;
   return RB_OK;
 }
+static size_t workspace(const rb_splat_desc *d) { return (size_t)rb_grid_points(d->grid) * sizeof(double); }
 static void destroy(rb_splat_plan *head) {
   rb_release(head->backend, ((ref_plan *)head)->sum);
   free(head);
@@ -24,7 +25,7 @@ static rb_status plan(const rb_backend *backend, const rb_splat_desc *d, rb_spla
   ref_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
-  RB_TRY(rb_alloc(backend, (size_t)rb_grid_points(d->grid) * sizeof(double), (void **)&p->sum));
+  RB_TRY(rb_alloc(backend, workspace(d), (void **)&p->sum));
   *out = &p->head;
   p = NULL;
 done:
@@ -101,4 +102,4 @@ static rb_status outcome(rb_splat_plan *head, int64_t *lost, int *exceeded) {
   return RB_OK;
 }
 
-const rb_splat_ops rb_splat_ref = {supports, plan, run, outcome, destroy, 0, 0};
+const rb_splat_ops rb_splat_ref = {supports, plan, run, outcome, destroy, 0, 0, workspace};

@@ -76,8 +76,7 @@ done:
   return st;
 }
 
-/* ---- sorting ----------------------------------------------------------------------------------------------------
- */
+/* ---- sorting ---- */
 
 /* Every third bit of the result holds one of v's. */
 static __device__ __forceinline__ unsigned spread_bits(unsigned v) {
@@ -132,8 +131,7 @@ done:
   return st;
 }
 
-/* ---- sums -------------------------------------------------------------------------------------------------------
- */
+/* ---- sums ---- */
 
 static __device__ __forceinline__ float gap(float low_a, float high_a, float low_b, float high_b) {
   return fmaxf(0.0f, fmaxf(low_a - high_b, low_b - high_a));

@@ -48,6 +48,11 @@ void rb_splat_destroy(rb_splat_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
+size_t rb_splat_workspace(const rb_variant *variant, const rb_splat_desc *desc) {
+  const rb_splat_ops *ops = variant->ops;
+  return ops && ops->workspace ? ops->workspace(desc) : 0;
+}
+
 double rb_splat_bytes(const rb_splat_desc *d) {
   const double c = d->components;
   return (double)rb_dtype_size(d->dtype) * ((3 + c) * (double)d->np + c * (double)rb_grid_points(d->grid));

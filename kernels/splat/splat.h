@@ -51,6 +51,7 @@ typedef struct {
   void (*destroy)(rb_splat_plan *p);
   int unit_bits; /* sums are whole multiples of 2^-unit_bits; 0: floating point, or a unit from the data */
   int ordered;   /* 1: the same bits for the points in any order */
+  size_t (*workspace)(const rb_splat_desc *desc); /* bytes that a plan holds on the backend; NULL: none to speak of */
 } rb_splat_ops;
 
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes, points or components below 1. */
@@ -60,6 +61,8 @@ rb_status rb_splat_run(rb_splat_plan *p, const void *x, const void *m, void *out
 rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost);
 void rb_splat_destroy(rb_splat_plan *p); /* takes NULL */
 
+/* Bytes on the backend that a plan holds besides its arguments; 0 for a variant that is not built here. */
+size_t rb_splat_workspace(const rb_variant *variant, const rb_splat_desc *desc);
 /* Least traffic: points and masses once, the grid once. */
 double rb_splat_bytes(const rb_splat_desc *desc);
 /* Largest accepted |out - oracle| where the weights at a node add up to at most `most`, of masses of at most `range`.

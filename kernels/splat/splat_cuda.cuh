@@ -118,8 +118,7 @@ static __device__ __forceinline__ void splat_add_block(unsigned long long v, uns
   if (threadIdx.x % 32 == 0 && v) atomicAdd(to, v);
 }
 
-/* ---- plans that hold a report, and some room --------------------------------------------------------------------
- */
+/* ---- plans that hold a report, and some room ---- */
 
 typedef struct {
   rb_splat_plan head;

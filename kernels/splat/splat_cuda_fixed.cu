@@ -5,12 +5,14 @@
 
 #define UNIT_BITS 20
 
-/* ---- 32 bits ----------------------------------------------------------------------------------------------------
- */
+/* ---- 32 bits ---- */
 
 static rb_status supports_32(const rb_splat_desc *d) { return splat_supports_linear(d, "cuda/fixed-atomic"); }
+static size_t room_32(const rb_splat_desc *d) {
+  return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(int);
+}
 static rb_status plan_32(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
-  return splat_plan_create(backend, (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(int), out);
+  return splat_plan_create(backend, room_32(d), out);
 }
 
 /* One thread a point. Rounded to the nearest whole number: the authors' int(v + 0.5) cuts toward zero and makes every
@@ -66,10 +68,9 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_fixed_atomic = {supports_32,   plan_32,   run_32, splat_outcome,
-                                                       splat_destroy, UNIT_BITS, 1};
+                                                       splat_destroy, UNIT_BITS, 1,      room_32};
 
-/* ---- 32 bits, three planes of the points' own place in shared memory --------------------------------------------
- */
+/* ---- 32 bits, three planes of the points' own place in shared memory ---- */
 
 enum { SIDE = 16 };
 
@@ -154,13 +155,15 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_shared_fixed = {supports_shared, plan_32,   run_shared, splat_outcome,
-                                                       splat_destroy,   UNIT_BITS, 1};
+                                                       splat_destroy,   UNIT_BITS, 1,          room_32};
 
-/* ---- 64 bits ----------------------------------------------------------------------------------------------------
- */
+/* ---- 64 bits ---- */
 
+static size_t room_64(const rb_splat_desc *d) {
+  return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long);
+}
 static rb_status plan_64(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
-  return splat_plan_create(backend, (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long), out);
+  return splat_plan_create(backend, room_64(d), out);
 }
 
 /* Bits a unit: no sum of np masses of at most `greatest` reaches 2^62, as a point's weights add up to 1. */
@@ -231,4 +234,4 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_fixed64 = {splat_supports_float, plan_64, run_64, splat_outcome,
-                                                  splat_destroy,        0,       1};
+                                                  splat_destroy,        0,       1,      room_64};

@@ -39,18 +39,18 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_float_atomic = {splat_supports_float, plan_floats, run_floats, splat_outcome,
-                                                       splat_destroy,        0,           0};
+                                                       splat_destroy,        0,           0,          NULL};
 
-/* ---- vectors: nodes of four floats, then apart ------------------------------------------------------------------
- */
+/* ---- vectors: nodes of four floats, then apart ---- */
 
 static rb_status supports_vectors(const rb_splat_desc *d) {
   if (d->components < 2 || d->components > 4)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/vector-atomic takes two to four components");
   return splat_supports_float(d);
 }
+static size_t room_vectors(const rb_splat_desc *d) { return (size_t)rb_grid_points(d->grid) * sizeof(float4); }
 static rb_status plan_vectors(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
-  return splat_plan_create(backend, (size_t)rb_grid_points(d->grid) * sizeof(float4), out);
+  return splat_plan_create(backend, room_vectors(d), out);
 }
 
 template <int BASIS, int COMPONENTS>
@@ -113,4 +113,4 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_vector_atomic = {
-    supports_vectors, plan_vectors, run_vectors, splat_outcome, splat_destroy, 0, 0};
+    supports_vectors, plan_vectors, run_vectors, splat_outcome, splat_destroy, 0, 0, room_vectors};

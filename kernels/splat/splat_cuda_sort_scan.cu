@@ -33,6 +33,10 @@ static void destroy(rb_splat_plan *head) {
   rb_release(head->backend, p->sorting);
   splat_destroy(head);
 }
+/* The pairs twice; CUB's room is small beside them. */
+static size_t workspace(const rb_splat_desc *d) {
+  return 2 * (size_t)(CORNERS * d->np) * (sizeof(unsigned) + sizeof(float));
+}
 static rb_status plan(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
   rb_status st = RB_OK;
   sort_plan *p = (sort_plan *)calloc(1, sizeof *p);
@@ -100,4 +104,4 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_sort_scan = {supports, plan, run, splat_outcome, destroy, 0, 0};
+extern "C" const rb_splat_ops rb_splat_sort_scan = {supports, plan, run, splat_outcome, destroy, 0, 0, workspace};

@@ -29,6 +29,7 @@ static const cyaml_schema_field_t method_fields[] = {
     TEXT("variant", rb_method, variant),
     TEXT_OPT("basis", rb_method, basis),
     TEXT_OPT("scheme", rb_method, scheme),
+    TEXT_OPT("sums", rb_method, sums),
     TEXT_OPT("published_as", rb_method, published_as),
     CYAML_FIELD_UINT_PTR("largest", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_method, largest),
     CYAML_FIELD_END};
@@ -160,7 +161,7 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
       "scheme",   "quick",   "standard",    "metric",  "class",        "tolerance", "reason", "id",       "text",
       "left",     "right",   "relation",    "factor",  "axis",         "values",    "where",  "at",       "file",
       "x",        "y",       "x_label",     "y_label", "published_as", "panel",     "log_x",  "log_y",    "largest",
-      "absolute", "parts",   "relative_to", "slope",   "origin"};
+      "absolute", "parts",   "relative_to", "slope",   "origin",       "sums"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;

@@ -34,11 +34,12 @@ static inline int has_label(const rb_descriptor *d, const char *label) {
     if (strcmp(d->methods[i].label, label) == 0) return 1;
   return 0;
 }
-/* Kinds that interpolate read a basis, kinds that differentiate a scheme. */
+/* Kinds that interpolate read a basis, kinds that differentiate a scheme, distances of surfaces a way of summing. */
 static inline int reads_basis(const char *kind) {
   return strncmp(kind, "interp", 6) == 0 || strcmp(kind, "prefilter") == 0 || strcmp(kind, "advection") == 0;
 }
 static inline int reads_scheme(const char *kind) {
   return strcmp(kind, "gradient") == 0 || strcmp(kind, "divergence") == 0 || strcmp(kind, "partial-x3") == 0;
 }
+static inline int reads_sums(const char *kind) { return strcmp(kind, "surface-distance") == 0; }
 #endif

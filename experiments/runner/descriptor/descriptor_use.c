@@ -36,6 +36,8 @@ static rb_status use_of_numerics(const rb_descriptor *d, const char *origin) {
              m->kind);
     CHECK_AT(!m->scheme || reads_scheme(m->kind), "label:", m->label, "method '%s': kind %s reads no scheme",
              m->label, m->kind);
+    CHECK_AT(!m->sums || reads_sums(m->kind), "label:", m->label, "method '%s': kind %s reads no sums", m->label,
+             m->kind);
   }
 done:
   return st;

@@ -3,6 +3,7 @@
  * their line. */
 #include "experiments/runner/descriptor/descriptor_check.h"
 #include "experiments/runner/workloads/workload.h"
+#include "kernels/currents/currents.h"
 #include "kernels/derivative/derivative.h"
 #include "kernels/interp/interp.h"
 
@@ -24,7 +25,7 @@ static int has_axis(const rb_descriptor *d, const char *name) {
 static const char *const plot_kinds[] = {"lines",  "roofline",     "stacked",  "scatter",
                                          "panels", "trajectories", "animation"};
 
-/* `basis` and `scheme`: in the families that read them, one of theirs. */
+/* `basis`, `scheme` and `sums`: in the families that read them, one of theirs. */
 static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, const char *origin) {
   static const char *const bases[] = {"linear", "lagrange", "bspline", "bspline15"}, *const schemes[] = {"fd2", "fd8",
                                                                                                          "spectral"};
@@ -32,6 +33,7 @@ static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, c
   rb_interp_basis basis;
   rb_prefilter prefilter;
   rb_scheme scheme;
+  rb_currents_method sums;
   const char *near;
   if (m->basis && rb_interp_basis_parse(m->basis, &basis, &prefilter) != RB_OK) {
     rb_clear();
@@ -49,6 +51,10 @@ static rb_status validate_numerics(const rb_descriptor *d, const rb_method *m, c
            "method '%s' needs a basis: linear, lagrange, bspline, bspline15", m->label);
   CHECK_AT(m->scheme || !reads_scheme(m->kind), "label:", m->label, "method '%s' needs a scheme: fd2, fd8, spectral",
            m->label);
+  CHECK_AT(!m->sums || rb_currents_method_parse(m->sums, &sums) == RB_OK, "sums:", m->sums,
+           "method '%s': unknown sums '%s'; exact, plain, corrected, cubic", m->label, m->sums);
+  CHECK_AT(m->sums || !reads_sums(m->kind), "label:", m->label,
+           "method '%s' needs sums: exact, plain, corrected, cubic", m->label);
 done:
   return st;
 }

@@ -24,7 +24,8 @@ const char *rb_method_difference(const rb_descriptor *then, const rb_descriptor 
   if (!same(a->kind, b->kind)) return "kind";
   if (!same(a->variant, b->variant)) return "variant";
   if (!same(a->basis, b->basis)) return "basis";
-  return same(a->scheme, b->scheme) ? NULL : "scheme";
+  if (!same(a->scheme, b->scheme)) return "scheme";
+  return same(a->sums, b->sums) ? NULL : "sums";
 }
 
 static int has_value(const rb_axis *axis, const char *value) {

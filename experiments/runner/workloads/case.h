@@ -17,6 +17,7 @@ typedef struct {
   char *variant;     /* exact name in the kind's family */
   char *basis;       /* interp kinds: linear, lagrange, bspline, bspline15; else NULL */
   char *scheme;      /* derivative kinds: fd2, fd8, spectral; else NULL */
+  char *sums;        /* surface-distance: exact, plain, corrected, cubic; else NULL */
   unsigned *largest; /* cases with more grid points along an axis, or points in a set, are not made; NULL: no limit */
   char *published_as; /* label whose printed numeric values judge this row too (same numerics), or NULL */
 } rb_method;

@@ -3,6 +3,7 @@
  *
  * Verified against the oracle on a sample of the points, and for the analytic field against the exact values at
  * all points: the error that brunn2020's Table 4 prints. */
+#include "experiments/runner/inputs/deformation.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "experiments/runner/inputs/inputs.h"
 #include "datasets/phantom.h"
@@ -67,7 +68,10 @@ static rb_status setup_phases(const rb_case *c, const rb_backend *b, int rotatio
   s->host_points = malloc(3 * bytes_of(c));
   RB_CHECK(s->host_field && s->host_points, RB_ENOMEM, "host memory: %zu bytes for %s", 4 * bytes_of(c), c->id);
   RB_TRY(rb_input_field(rb_case_axis(c, "data", "analytic"), c->grid, s->host_field, &s->input));
-  RB_TRY(rb_input_points(points, c->grid, s->host_points));
+  if (rb_deformation_known(points))
+    RB_TRY(rb_deformation(points, c->grid, s->host_points));
+  else
+    RB_TRY(rb_input_points(points, c->grid, s->host_points));
   for (int r = 0; r < s->rotations; r++) {
     RB_TRY(rb_to_backend(b, s->host_field, bytes_of(c), &s->field[r]));
     if (eval) RB_TRY(rb_to_backend(b, s->host_points, 3 * bytes_of(c), &s->points[r]));
@@ -227,10 +231,11 @@ done:
   return st;
 }
 
-static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
-                                        {"data", "analytic phantom SET"},
-                                        {"points", "perturbed perturbed-half smooth localized"},
-                                        {NULL, NULL}};
+static const rb_workload_axis axes[] = {
+    {"size", RB_VALUES_SIZE},
+    {"data", "analytic phantom SET"},
+    {"points", "perturbed perturbed-half smooth localized random diffeomorphic step singular"},
+    {NULL, NULL}};
 const rb_workload rb_workload_interp = {"interp", &rb_interp_family, predict, footprint, setup, run, poison,
                                         verify,   teardown,          axes};
 const rb_workload rb_workload_interp_eval = {

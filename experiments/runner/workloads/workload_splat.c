@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* splat: one mass a node of a deformed grid, spread back over the grid (ha2012, Table 2). Masses are uniform in [0,
+ * 1); of the singular deformation 1024/n times that, so that the one cell's sums stay below what the paper's fixed
+ * point holds, or with masses: full as they are, which it does not hold.
+ *
+ * Verified at every node by the oracle, with the range of the masses and the greatest sum of weights. */
+#include "experiments/runner/inputs/deformation.h"
+#include "experiments/runner/inputs/host_apply.h"
+#include "experiments/runner/inputs/host_splat.h"
+#include "experiments/runner/workloads/workload.h"
+#include "kernels/base/rng.h"
+#include "kernels/splat/splat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MASS_STREAM = 7 };
+#define SINGULAR_MASS 1024.0 /* half of what 2^20 a unit holds in 32 bits */
+
+typedef struct {
+  const rb_case *c;
+  const rb_backend *backend;
+  rb_splat_desc desc;
+  rb_splat_plan *plan;
+  double scale;
+  float *x, *m;                  /* host */
+  void *points, *masses, *nodes; /* backend */
+} state;
+
+static size_t field(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
+static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
+  (void)rotations;
+  const rb_splat_desc d = {
+      .grid = c->grid, .np = rb_grid_points(c->grid), .boundary = RB_CLAMP, .dtype = RB_F32, .components = 1};
+  *backend = 5 * field(c) + rb_splat_workspace(c->variant, &d);
+  *host = 10 * field(c);
+}
+static size_t footprint(const rb_case *c) { return 5 * field(c); }
+
+static void teardown(void *p) {
+  state *s = p;
+  if (!s) return;
+  rb_splat_destroy(s->plan);
+  if (s->backend)
+    rb_release(s->backend, s->points), rb_release(s->backend, s->masses), rb_release(s->backend, s->nodes);
+  free(s->x), free(s->m);
+  free(s);
+}
+
+static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  rb_status st = RB_OK;
+  const char *deformation = rb_case_axis(c, "points", "diffeomorphic");
+  const int64_t n = rb_grid_points(c->grid);
+  state *s = calloc(1, sizeof *s);
+  (void)rotations;
+  RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->c = c, s->backend = b;
+  s->desc = (rb_splat_desc){.grid = c->grid, .np = n, .boundary = RB_CLAMP, .dtype = RB_F32, .components = 1};
+  RB_TRY(rb_splat_create(c->variant, &s->desc, &s->plan));
+  s->x = malloc(3 * field(c)), s->m = malloc(field(c));
+  RB_CHECK(s->x && s->m, RB_ENOMEM, "host memory: %zu bytes", 4 * field(c));
+  RB_TRY(rb_deformation(deformation, c->grid, s->x));
+  s->scale = strcmp(deformation, "singular") == 0 && strcmp(rb_case_axis(c, "masses", "held"), "held") == 0
+                 ? fmin(1, SINGULAR_MASS / (double)n)
+                 : 1;
+  for (int64_t i = 0; i < n; i++) s->m[i] = (float)(s->scale * rb_rng_uniform(MASS_STREAM, (uint64_t)i));
+  RB_TRY(rb_to_backend(b, s->x, 3 * field(c), &s->points));
+  RB_TRY(rb_to_backend(b, s->m, field(c), &s->masses));
+  RB_TRY(rb_poisoned(b, field(c), &s->nodes));
+  *out = s;
+  s = NULL;
+done:
+  teardown(s);
+  return st;
+}
+static rb_status run(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  return rb_splat_run(s->plan, s->points, s->masses, s->nodes);
+}
+static rb_status poison(void *p, int turn) {
+  state *s = p;
+  (void)turn;
+  return s->backend->fill(s->nodes, 0xFF, field(s->c));
+}
+
+/* The oracle's sums, kept between cases that differ only in the variant. */
+static rb_status reference(const state *s, const float **out) {
+  static float *kept;
+  static char key[RB_CASE_KEY];
+  rb_status st = RB_OK;
+  char mine[RB_CASE_KEY];
+  rb_case_key(s->c, mine, "splat");
+  if (strcmp(key, mine) != 0) {
+    free(kept);
+    key[0] = '\0';
+    kept = malloc(field(s->c));
+    RB_CHECK(kept, RB_ENOMEM, "host memory: %zu bytes", field(s->c));
+    RB_TRY(rb_host_splat(&rb_splat_family.variants[0], &s->desc, s->x, s->m, kept, NULL));
+    memcpy(key, mine, sizeof key);
+  }
+  *out = kept;
+done:
+  return st;
+}
+
+static rb_status verify(void *p, int turn, rb_outcome *o) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const int64_t n = rb_grid_points(s->c->grid);
+  const float *want;
+  double apart = 0, most = 0, mass = 0, sum = 0;
+  float *got = malloc(field(s->c));
+  (void)turn;
+  RB_CHECK(got, RB_ENOMEM, "host memory");
+  RB_TRY(reference(s, &want));
+  if (rb_splat_outcome(s->plan, NULL) != RB_OK) { /* the sums wrapped: what is written is worthless */
+    rb_clear();
+    rb_outcome_verify(o, "sums that exceed their fixed-point number (1: some)", 1, 0, "weighted sum modulo 2^64");
+  }
+  RB_TRY(s->backend->download(got, s->nodes, field(s->c)));
+  for (int64_t i = 0; i < n; i++) {
+    const double d = fabs((double)(got[i] - want[i]));
+    if (!(d <= apart)) apart = d; /* a NaN stays */
+    most = fmax(most, (double)want[i]), mass += (double)s->m[i], sum += (double)got[i];
+  }
+  /* masses are scale/2 in the mean, so that a node's weights add up to some 2/scale of its sum */
+  rb_outcome_verify(o, "max |sum - oracle|", apart,
+                    rb_splat_tolerance(s->c->variant, &s->desc, 2 * most / s->scale + 8, s->scale), "cpu/ref");
+  rb_outcome_metric(o, "error", apart / most, "1", "max |sum - oracle| over the greatest sum");
+  rb_outcome_metric(o, "mass_error", fabs(sum / mass - 1), "1", "|sum of nodes / sum of masses - 1|");
+  rb_outcome_metric(o, "voxels", 1e-6 * (double)n, "M", "points, and nodes");
+  o->bytes = rb_splat_bytes(&s->desc);
+done:
+  free(got);
+  return st;
+}
+
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"points", "random diffeomorphic step singular"},
+                                        {"masses", "held full"},
+                                        {NULL, NULL}};
+const rb_workload rb_workload_splat = {"splat", &rb_splat_family, predict, footprint, setup,
+                                       run,     poison,           verify,  teardown,  axes};

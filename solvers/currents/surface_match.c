@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "solvers/currents/surface_match.h"
+
+#include "kernels/elements/elements.h"
+#include "kernels/field/field.h"
+#include "kernels/registry/registry.h"
+#include "solvers/common/field_variant.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Exact sums hold two sets of sources, so that what is constant is summed once:
+ *   E = <S,S> - 2<S,T> + <T,T> = 2 m.(u_S - u_T) - m.u_S + <T,T>.
+ * A particle mesh holds the signed union, whose energy comes from one spectrum. */
+struct rb_surface_match {
+  const rb_backend *backend;
+  rb_currents_desc d;
+  int64_t faces, fixed_faces, vertices;
+  rb_elements_plan *elements;
+  rb_field_plan *field;
+  rb_currents_plan *moving, *fixed; /* exact: S, and -T; a mesh: the union in `moving` */
+  char *c, *m, *u, *z;              /* [3][faces] */
+  char *u_fixed, *z_fixed;          /* [3][faces]; exact sums alone */
+  char *fixed_c, *fixed_m;          /* [3][fixed_faces], moments negated; exact sums alone */
+  char *both_c, *both_m;            /* [3][faces + fixed_faces]; a mesh alone */
+  double fixed_energy;
+};
+
+static size_t bytes(const rb_surface_match *q, int64_t n) { return 3 * (size_t)n * rb_dtype_size(q->d.dtype); }
+
+/* Host values in the plan's type, on the backend. */
+static rb_status upload(const rb_surface_match *q, const double *from, int64_t values, char **out) {
+  rb_status st = RB_OK;
+  const size_t size = (size_t)values * rb_dtype_size(q->d.dtype);
+  float *narrow = NULL;
+  RB_TRY(rb_alloc(q->backend, size, (void **)out));
+  if (q->d.dtype == RB_F32) {
+    narrow = malloc(size);
+    RB_CHECK(narrow, RB_ENOMEM, "host memory");
+    for (int64_t i = 0; i < values; i++) narrow[i] = (float)from[i];
+  }
+  RB_TRY(q->backend->upload(*out, narrow ? (const void *)narrow : (const void *)from, size));
+done:
+  free(narrow);
+  return st;
+}
+
+static const rb_variant *elements_variant(rb_backend_kind kind) {
+  const rb_variant *v = NULL;
+  rb_variant_find(&rb_elements_family, kind == RB_CUDA ? "cuda/grid" : "cpu/omp", &v);
+  return v;
+}
+
+static rb_status open_elements(const rb_surface_match *q, const rb_surface *s, rb_elements_plan **out) {
+  const rb_elements_desc e = {
+      .dimension = 2, .vertices = s->vertices, .elements = s->faces, .index = s->face, .dtype = q->d.dtype};
+  return rb_elements_create(elements_variant(q->backend->kind), &e, out);
+}
+
+/* Centres and negated moments of the fixed surface. */
+static rb_status measure_fixed(rb_surface_match *q, const rb_surface *fixed) {
+  rb_status st = RB_OK;
+  rb_elements_plan *e = NULL;
+  char *x = NULL;
+  RB_TRY(open_elements(q, fixed, &e));
+  RB_TRY(upload(q, fixed->x, 3 * fixed->vertices, &x));
+  RB_TRY(rb_alloc(q->backend, bytes(q, fixed->faces), (void **)&q->fixed_c));
+  RB_TRY(rb_alloc(q->backend, bytes(q, fixed->faces), (void **)&q->fixed_m));
+  RB_TRY(rb_elements_measure(e, x, q->fixed_c, q->fixed_m));
+  RB_TRY(rb_field_combine(q->field, 3 * fixed->faces, 0, NULL, 0, NULL, -1, q->fixed_m));
+done:
+  rb_elements_destroy(e);
+  rb_release(q->backend, x);
+  return st;
+}
+
+/* n faces' values [3][n] to places [at, at + n) of [3][all]. */
+static rb_status put(const rb_surface_match *q, const char *from, int64_t n, int64_t at, int64_t all, char *to) {
+  rb_status st = RB_OK;
+  const int64_t size = (int64_t)rb_dtype_size(q->d.dtype);
+  for (int a = 0; a < 3; a++)
+    RB_TRY(rb_field_combine(q->field, n, 1, from + a * n * size, 0, NULL, 0, to + (a * all + at) * size));
+done:
+  return st;
+}
+
+static void fit_grid(rb_surface_match *q, const rb_surface *moving, const rb_surface *fixed) {
+  double low[3], high[3];
+  if (q->d.method == RB_CURRENTS_EXACT || q->d.grid.n[0] > 0) return;
+  for (int a = 0; a < 3; a++) {
+    low[a] = INFINITY, high[a] = -INFINITY;
+    for (int64_t v = 0; v < moving->vertices; v++)
+      low[a] = fmin(low[a], moving->x[a * moving->vertices + v]),
+      high[a] = fmax(high[a], moving->x[a * moving->vertices + v]);
+    for (int64_t v = 0; v < fixed->vertices; v++)
+      low[a] = fmin(low[a], fixed->x[a * fixed->vertices + v]),
+      high[a] = fmax(high[a], fixed->x[a * fixed->vertices + v]);
+  }
+  rb_currents_fit_grid(low, high, &q->d);
+}
+
+static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
+  rb_status st = RB_OK;
+  rb_currents_desc d = q->d;
+  d.sources = q->faces, d.targets = q->faces;
+  RB_TRY(rb_currents_create(v, &d, &q->moving));
+  d.sources = q->fixed_faces, d.targets = q->faces > q->fixed_faces ? q->faces : q->fixed_faces;
+  RB_TRY(rb_currents_create(v, &d, &q->fixed));
+  RB_TRY(rb_currents_load(q->fixed, q->fixed_c, q->fixed_m));
+  RB_TRY(rb_currents_energy(q->fixed, &q->fixed_energy));
+  RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)&q->u_fixed));
+  RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)&q->z_fixed));
+done:
+  return st;
+}
+static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
+  rb_status st = RB_OK;
+  const int64_t all = q->faces + q->fixed_faces;
+  rb_currents_plan *alone = NULL;
+  rb_currents_desc d = q->d;
+  d.sources = q->fixed_faces, d.targets = 1;
+  RB_TRY(rb_currents_create(v, &d, &alone));
+  RB_TRY(rb_currents_load(alone, q->fixed_c, q->fixed_m));
+  RB_TRY(rb_currents_energy(alone, &q->fixed_energy));
+  rb_currents_destroy(alone);
+  alone = NULL;
+  d.sources = all, d.targets = q->faces;
+  RB_TRY(rb_currents_create(v, &d, &q->moving));
+  RB_TRY(rb_alloc(q->backend, bytes(q, all), (void **)&q->both_c));
+  RB_TRY(rb_alloc(q->backend, bytes(q, all), (void **)&q->both_m));
+  RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, all, q->both_c));
+  RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, all, q->both_m));
+done:
+  rb_currents_destroy(alone);
+  return st;
+}
+
+rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_surface *moving,
+                                  const rb_surface *fixed, rb_surface_match **out) {
+  rb_status st = RB_OK;
+  const int64_t most = moving->faces > fixed->faces ? moving->faces : fixed->faces;
+  const rb_field_desc field = {3 * (most > moving->vertices ? most : moving->vertices), desc->currents.dtype};
+  rb_surface_match *q = calloc(1, sizeof *q);
+  *out = NULL;
+  RB_CHECK(q, RB_ENOMEM, "host memory");
+  q->d = desc->currents, q->faces = moving->faces, q->fixed_faces = fixed->faces, q->vertices = moving->vertices;
+  RB_TRY(rb_variant_backend(desc->variant, &q->backend));
+  fit_grid(q, moving, fixed);
+  RB_TRY(rb_field_create(rb_field_variant(q->backend->kind), &field, &q->field));
+  RB_TRY(open_elements(q, moving, &q->elements));
+  char **const own[4] = {&q->c, &q->m, &q->u, &q->z};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)own[k]));
+  RB_TRY(measure_fixed(q, fixed));
+  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
+  *out = q;
+  q = NULL;
+done:
+  rb_surface_match_destroy(q);
+  return st;
+}
+
+static rb_status eval_exact(rb_surface_match *q, double *energy, int gradient) {
+  rb_status st = RB_OK;
+  const int64_t values = 3 * q->faces;
+  double own, all;
+  RB_TRY(rb_currents_load(q->moving, q->c, q->m));
+  RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, gradient ? q->m : NULL, q->u, gradient ? q->z : NULL));
+  RB_TRY(
+      rb_currents_eval(q->fixed, q->faces, q->c, gradient ? q->m : NULL, q->u_fixed, gradient ? q->z_fixed : NULL));
+  RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &own));
+  RB_TRY(rb_field_combine(q->field, values, 1, q->u_fixed, 0, NULL, 1, q->u));
+  if (gradient) RB_TRY(rb_field_combine(q->field, values, 1, q->z_fixed, 0, NULL, 1, q->z));
+  RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &all));
+  *energy = 2 * all - own + q->fixed_energy;
+done:
+  return st;
+}
+static rb_status eval_mesh(rb_surface_match *q, double *energy, int gradient) {
+  rb_status st = RB_OK;
+  const int64_t all = q->faces + q->fixed_faces;
+  RB_TRY(put(q, q->c, q->faces, 0, all, q->both_c));
+  RB_TRY(put(q, q->m, q->faces, 0, all, q->both_m));
+  RB_TRY(rb_currents_load(q->moving, q->both_c, q->both_m));
+  if (gradient) RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, q->m, q->u, q->z));
+  RB_TRY(rb_currents_energy(q->moving, energy));
+done:
+  return st;
+}
+
+rb_status rb_surface_match_eval(rb_surface_match *q, const void *vertices, double *energy, void *gradient) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_elements_measure(q->elements, vertices, q->c, q->m));
+  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, energy, gradient != NULL)
+                                          : eval_mesh(q, energy, gradient != NULL));
+  if (gradient) {
+    RB_TRY(rb_elements_gradient(q->elements, vertices, q->u, q->z, gradient));
+    RB_TRY(rb_field_combine(q->field, 3 * q->vertices, 0, NULL, 0, NULL, 2, gradient));
+  }
+done:
+  return st;
+}
+
+void rb_surface_match_parts(const rb_surface_match *q, const void **centres, const void **moments, const void **u,
+                            const void **z) {
+  *centres = q->c, *moments = q->m, *u = q->u, *z = q->z;
+}
+double rb_surface_match_fixed(const rb_surface_match *q) { return q->fixed_energy; }
+const rb_currents_desc *rb_surface_match_currents(const rb_surface_match *q) { return &q->d; }
+
+void rb_surface_match_destroy(rb_surface_match *q) {
+  if (!q) return;
+  rb_currents_destroy(q->moving), rb_currents_destroy(q->fixed);
+  rb_elements_destroy(q->elements);
+  rb_field_destroy(q->field);
+  if (q->backend) {
+    char *const all[] = {q->c,       q->m,       q->u,       q->z,      q->u_fixed,
+                         q->z_fixed, q->fixed_c, q->fixed_m, q->both_c, q->both_m};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) rb_release(q->backend, all[k]);
+  }
+  free(q);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The squared distance of a moving surface to a fixed one as currents, and its gradient by the moving vertices, on a
+ * backend's memory (ha2012 sections 3.2 and 4.1). */
+#ifndef RB_SURFACE_MATCH_H
+#define RB_SURFACE_MATCH_H
+
+#include "kernels/currents/currents.h"
+
+/* A triangle surface in memory: faces [faces][3]; x [3][vertices]. */
+typedef struct {
+  int64_t vertices, faces;
+  const double *x;
+  const int32_t *face;
+} rb_surface;
+
+typedef struct {
+  const rb_variant *variant; /* of currents */
+  /* method, sigma, type; of a particle mesh also grid, origin and spacing; a grid without points is fitted to both
+   * surfaces as they are at first, with the variant's own margin */
+  rb_currents_desc currents;
+} rb_surface_match_desc;
+
+typedef struct rb_surface_match rb_surface_match;
+
+/* Both surfaces are read by create alone. RB_EINVAL with the cause. */
+rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_surface *moving,
+                                  const rb_surface *fixed, rb_surface_match **out);
+/* vertices [3][vertices], gradient the same or NULL, backend memory in the plan's type. *energy = |S - T|^2. Waits.
+ */
+rb_status rb_surface_match_eval(rb_surface_match *m, const void *vertices, double *energy, void *gradient);
+/* Of the last eval: centres, moments, and half the energy's derivatives by them, [3][faces], backend memory that
+ * stays the match's. */
+void rb_surface_match_parts(const rb_surface_match *m, const void **centres, const void **moments, const void **u,
+                            const void **z);
+/* <T, T> of the fixed surface, by the same method. */
+double rb_surface_match_fixed(const rb_surface_match *m);
+/* The currents' description with the grid that was fitted. */
+const rb_currents_desc *rb_surface_match_currents(const rb_surface_match *m);
+void rb_surface_match_destroy(rb_surface_match *m); /* takes NULL */
+#endif
