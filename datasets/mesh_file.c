@@ -5,11 +5,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gifti/gifti_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* ---- GIFTI ---------------------------------------------------------------------------------------------------- */
 
@@ -68,11 +70,22 @@ done:
   return st;
 }
 
+/* The parser tells of its own errors on stderr, before our line: not while it reads. NULL: no GIFTI. */
+static gifti_image *read_quietly(const char *path) {
+  fflush(stderr);
+  const int kept = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+  if (kept >= 0 && nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+  gifti_set_verb(0);
+  gifti_image *g = gifti_read_image(path, 1);
+  if (kept >= 0) dup2(kept, STDERR_FILENO), close(kept);
+  if (nowhere >= 0) close(nowhere);
+  return g;
+}
+
 static rb_status read_gifti(const char *path, rb_mesh *out) {
   rb_status st = RB_OK;
   giiDataArray *points, *faces;
-  gifti_set_verb(0);
-  gifti_image *g = gifti_read_image(path, 1);
+  gifti_image *g = read_quietly(path);
   RB_CHECK(g, RB_EFORMAT, "%s is no GIFTI that can be read: truncated, or not XML", path);
   RB_TRY(only_array(path, g, NIFTI_INTENT_POINTSET, "vertices (POINTSET)", &points));
   RB_TRY(only_array(path, g, NIFTI_INTENT_TRIANGLE, "faces (TRIANGLE)", &faces));

@@ -2,7 +2,8 @@
 /* The contract of a solver: a system that registers. `regbench register`, `list` and the kinds of case know a solver
  * by the table below and by nothing else.
  *
- * A problem is a reference and N templates on one grid, or N templates and a reference of corresponding points. A
+ * A problem is a reference and N templates on one grid, with surfaces where a solver takes them, or N templates and a
+ * reference of corresponding points. A
  * solver reads it, works on the backend of the variant that was chosen, and leaves a solution (numbers, history, how
  * it ended) and outputs (fields, points), all on the host. To add a solver: its folder and a line in solvers.def. */
 #ifndef RB_SOLVER_H
@@ -21,14 +22,25 @@ typedef struct {
   int64_t points; /* a subject; 0: none */
   int dim;        /* of points */
   int templates;
-  int labels; /* whether label maps come with the images */
+  int labels;       /* whether label maps come with the images */
+  int surfaces;     /* a subject */
+  int64_t vertices; /* of a template's surfaces together */
+  int64_t faces;    /* of both subjects' surfaces together */
 } rb_problem_shape;
+
+/* A triangle surface: x [3][vertices] along x1, x2, x3 in voxels of the problem's grid, face [faces][3]. */
+typedef struct {
+  int64_t vertices, faces;
+  const double *x;
+  const int32_t *face;
+} rb_surface;
 
 /* The reference or a template. Arrays of the host, borrowed until the solver is destroyed; NULL: not there. */
 typedef struct {
-  const float *image;   /* [channels][n1][n2][n3], finite */
-  const float *labels;  /* [n1][n2][n3], whole numbers 0 .. 255 */
-  const double *points; /* [dim][points] */
+  const float *image;         /* [channels][n1][n2][n3], finite */
+  const float *labels;        /* [n1][n2][n3], whole numbers 0 .. 255 */
+  const double *points;       /* [dim][points] */
+  const rb_surface *surfaces; /* [surfaces]; those of one number belong together */
 } rb_subject;
 
 typedef struct {
@@ -123,7 +135,9 @@ typedef enum {
   RB_OUTPUT_LABELS,        /* float [n1][n2][n3], whole numbers; there when the problem has labels */
   RB_OUTPUT_POINTS,        /* double [dim][points]: positions, written in the form of the template's file */
   RB_OUTPUT_POINT_VECTORS, /* double [dim][points]: vectors at the points */
-  RB_OUTPUT_PATHS          /* double [time points][dim][points]: positions */
+  RB_OUTPUT_PATHS,         /* double [time points][dim][points]: positions */
+  RB_OUTPUT_CHANNELS,      /* float [channels][n1][n2][n3] */
+  RB_OUTPUT_SURFACES       /* double [3][vertices], the template's surfaces one after the other, in voxels */
 } rb_output_kind;
 
 typedef struct {
@@ -138,7 +152,7 @@ typedef struct {
 
 /* ---- the solver ------------------------------------------------------------------------------------------- */
 
-enum { RB_TAKES_IMAGES = 1, RB_TAKES_POINTS = 2 };
+enum { RB_TAKES_IMAGES = 1, RB_TAKES_POINTS = 2, RB_TAKES_CHANNELS = 4, RB_TAKES_SURFACES = 8 };
 
 typedef struct {
   const char *name, *unit;

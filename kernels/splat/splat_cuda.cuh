@@ -105,11 +105,16 @@ static __device__ __forceinline__ void splat_visit(const splat_layout &l, int bo
   }
 }
 
-/* A pseudo-random whole number a value of `out`. */
-static __device__ __forceinline__ unsigned long long splat_number_of(int64_t node) {
-  unsigned long long z = ((unsigned long long)node + 1) * 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  return z ^ (z >> 27);
+/* A pseudo-random whole number a value of `out`: of 32 bits, which is what decides (a wrap of k turns shifts the
+ * weighted sum by 2^32 k times it), and cheap. */
+static __device__ __forceinline__ unsigned splat_number_of(int64_t node) {
+  unsigned z = ((unsigned)node ^ (unsigned)(node >> 32)) * 0x9E3779B1u;
+  z = (z ^ (z >> 15)) * 0x85EBCA77u;
+  return z ^ (z >> 13);
+}
+/* A contribution, or a node, as the weighted sums count it. */
+static __device__ __forceinline__ unsigned long long splat_weighted(int64_t node, int whole) {
+  return (unsigned long long)((long long)whole * (long long)splat_number_of(node));
 }
 
 /* Adds the block's values to *to: all THREADS threads call. */

@@ -15,6 +15,13 @@ static rb_status plan_32(const rb_backend *backend, const rb_splat_desc *d, rb_s
   return splat_plan_create(backend, room_32(d), out);
 }
 
+/* A contribution as a whole number; what does not fit is told. */
+static __device__ __forceinline__ int to_whole(float v, splat_report *report) {
+  v = ldexpf(v, UNIT_BITS);
+  if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
+  return __float2int_rn(v);
+}
+
 /* One thread a point. Rounded to the nearest whole number: the authors' int(v + 0.5) cuts toward zero and makes every
  * negative contribution one unit too high. */
 static __global__ void __launch_bounds__(THREADS)
@@ -26,11 +33,9 @@ static __global__ void __launch_bounds__(THREADS)
     if (splat_finite(l, components, x, m, p)) {
       splat_visit<RB_SPLAT_LINEAR>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
         for (int c = 0; c < components; c++) {
-          const float v = ldexpf(w * m[c * l.np + p], UNIT_BITS);
-          const int whole = __float2int_rn(v);
-          if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
+          const int whole = to_whole(w * m[c * l.np + p], report);
           atomicAdd(sums + c * l.nodes + node, whole);
-          given += splat_number_of(c * l.nodes + node) * (unsigned long long)(long long)whole;
+          given += splat_weighted(c * l.nodes + node, whole);
         }
       });
     } else {
@@ -46,7 +51,7 @@ static __global__ void __launch_bounds__(THREADS)
   unsigned long long held = 0;
   if (i < values) {
     const int s = sums[i];
-    held = splat_number_of(i) * (unsigned long long)(long long)s;
+    held = splat_weighted(i, s);
     out[i] = ldexpf((float)s, -UNIT_BITS);
   }
   splat_add_block(held, &report->held);
@@ -82,12 +87,6 @@ static rb_status supports_shared(const rb_splat_desc *d) {
   return st;
 }
 
-/* Adds a contribution to its node in the device's memory. */
-static __device__ __forceinline__ void add_global(int64_t node, int whole, int *sums, unsigned long long *given) {
-  atomicAdd(sums + node, whole);
-  *given += splat_number_of(node) * (unsigned long long)(long long)whole;
-}
-
 /* A block owns the points of 16 x 16 columns and marches along x1. Three planes of 16 x 16 nodes, those of the
  * points' own columns at x1 = k-1, k, k+1, lie in shared memory as planes (k-1) % 3 and so on; a point of plane k
  * whose eight nodes lie in them adds there, any other to the device's memory. Behind step k nobody adds to plane k-1
@@ -97,35 +96,38 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     add_shared(splat_layout l, int boundary, const float *__restrict__ x, const float *__restrict__ m, int *sums,
                splat_report *report) {
   __shared__ int plane[3][SIDE * SIDE];
-  const int i3 = threadIdx.x % SIDE, i2 = threadIdx.x / SIDE, c3 = blockIdx.x * SIDE + i3,
-            c2 = blockIdx.y * SIDE + i2;
+  const int first3 = (int)blockIdx.x * SIDE, first2 = (int)blockIdx.y * SIDE, c3 = first3 + (int)threadIdx.x % SIDE,
+            c2 = first2 + (int)threadIdx.x / SIDE;
   const bool inside = c2 < l.n2 && c3 < l.n3;
+  const int64_t stride = (int64_t)l.n2 * l.n3;
   unsigned long long given = 0;
   for (int q = 0; q < 3; q++) plane[q][threadIdx.x] = 0;
   __syncthreads();
   for (int k = 0; k <= l.n1; k++) {
-    const int64_t p = ((int64_t)k * l.n2 + c2) * l.n3 + c3;
+    const int64_t p = k * stride + (int64_t)c2 * l.n3 + c3;
     if (inside && k < l.n1) {
       const float x1 = x[p], x2 = x[l.np + p], x3 = x[2 * l.np + p], mass = m[p];
       if (is_number(x1) && is_number(x2) && is_number(x3) && is_number(mass)) {
-        float t;
-        const int b1 = splat_base<RB_SPLAT_LINEAR>(x1, &t), b2 = splat_base<RB_SPLAT_LINEAR>(x2, &t),
-                  b3 = splat_base<RB_SPLAT_LINEAR>(x3, &t), s2 = b2 - (int)blockIdx.y * SIDE,
-                  s3 = b3 - (int)blockIdx.x * SIDE;
-        const bool near = (b1 == k || b1 == k - 1) && b1 >= 0 && b1 + 1 < l.n1 && s2 >= 0 && s2 + 1 < SIDE &&
-                          b2 + 1 < l.n2 && s3 >= 0 && s3 + 1 < SIDE && b3 + 1 < l.n3;
-        splat_visit<RB_SPLAT_LINEAR>(l, boundary, x1, x2, x3, [&](int64_t node, float w) {
-          const float v = ldexpf(w * mass, UNIT_BITS);
-          const int whole = __float2int_rn(v);
-          if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
-          if (near) { /* the node's own place says where it lies in the planes */
-            const int n3 = (int)(node % l.n3), n2 = (int)(node / l.n3 % l.n2), n1 = (int)(node / l.n3 / l.n2);
-            atomicAdd(&plane[n1 % 3][(n2 - (int)blockIdx.y * SIDE) * SIDE + n3 - (int)blockIdx.x * SIDE], whole);
-            given += splat_number_of(node) * (unsigned long long)(long long)whole;
-          } else {
-            add_global(node, whole, sums, &given);
+        float t1, t2, t3;
+        const int b1 = splat_base<RB_SPLAT_LINEAR>(x1, &t1), b2 = splat_base<RB_SPLAT_LINEAR>(x2, &t2),
+                  b3 = splat_base<RB_SPLAT_LINEAR>(x3, &t3), s2 = b2 - first2, s3 = b3 - first3;
+        if ((b1 == k || b1 == k - 1) && b1 >= 0 && b1 + 1 < l.n1 && s2 >= 0 && s2 + 1 < SIDE && b2 + 1 < l.n2 &&
+            s3 >= 0 && s3 + 1 < SIDE && b3 + 1 < l.n3) {
+#pragma unroll
+          for (int i = 0; i < 8; i++) {
+            const int o1 = i >> 2, o2 = i >> 1 & 1, o3 = i & 1;
+            const float w = (o1 ? t1 : 1.0f - t1) * (o2 ? t2 : 1.0f - t2) * (o3 ? t3 : 1.0f - t3);
+            const int whole = to_whole(w * mass, report);
+            atomicAdd(&plane[(b1 + o1) % 3][(s2 + o2) * SIDE + s3 + o3], whole);
+            given += splat_weighted((b1 + o1) * stride + (int64_t)(b2 + o2) * l.n3 + b3 + o3, whole);
           }
-        });
+        } else {
+          splat_visit<RB_SPLAT_LINEAR>(l, boundary, x1, x2, x3, [&](int64_t node, float w) {
+            const int whole = to_whole(w * mass, report);
+            atomicAdd(sums + node, whole);
+            given += splat_weighted(node, whole);
+          });
+        }
       } else {
         atomicAdd(&report->lost, 1ull);
       }
@@ -133,7 +135,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     __syncthreads(); /* 1 */
     if (k > 0 && inside) {
       int *mine = &plane[(k - 1) % 3][threadIdx.x];
-      if (*mine) atomicAdd(sums + p - (int64_t)l.n2 * l.n3, *mine);
+      if (*mine) atomicAdd(sums + p - stride, *mine);
       *mine = 0;
     }
     __syncthreads(); /* 2 */
@@ -166,15 +168,18 @@ static rb_status plan_64(const rb_backend *backend, const rb_splat_desc *d, rb_s
   return splat_plan_create(backend, room_64(d), out);
 }
 
-/* Bits a unit: no sum of np masses of at most `greatest` reaches 2^62, as a point's weights add up to 1. */
-static __device__ __forceinline__ int unit_bits_of(unsigned greatest, int64_t np) {
-  int exponent;
-  const float g = __uint_as_float(greatest);
-  if (!(g > 0)) return 0;
-  frexpf(g, &exponent);
-  int points = 0;
-  while (((int64_t)1 << points) < np) points++;
-  return 62 - exponent - points;
+/* Bits a unit: no sum of 2^points masses of at most `greatest` (its bits) reaches 2^62, as a point's weights add up
+ * to
+ * 1. Cut so that a unit is a float. */
+static __device__ __forceinline__ int unit_bits_of(unsigned greatest, int points) {
+  const int exponent = (int)(greatest >> 23) - 126; /* greatest < 2^exponent */
+  return min(62 - points - max(exponent, -126), 120);
+}
+/* The least p with 2^p >= np. */
+static int points_bits(int64_t np) {
+  int p = 0;
+  while (((int64_t)1 << p) < np) p++;
+  return p;
 }
 
 /* One thread a value: the greatest finite |mass|. */
@@ -186,30 +191,29 @@ static __global__ void __launch_bounds__(THREADS)
   for (int o = 16; o > 0; o >>= 1) v = fmaxf(v, __shfl_down_sync(~0u, v, o));
   if (threadIdx.x % 32 == 0 && v > 0) atomicMax(&report->greatest, __float_as_uint(v));
 }
-/* One thread a point. The product in double, as a whole number of more than 24 bits. */
+/* One thread a point. A product in float, then exactly a whole number: the same whatever the order. */
 template <int BASIS>
 static __global__ void __launch_bounds__(THREADS)
-    add_64(splat_layout l, int boundary, int components, const float *__restrict__ x, const float *__restrict__ m,
-           unsigned long long *sums, splat_report *report) {
+    add_64(splat_layout l, int boundary, int components, int points, const float *__restrict__ x,
+           const float *__restrict__ m, unsigned long long *sums, splat_report *report) {
   const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (p >= l.np) return;
   if (!splat_finite(l, components, x, m, p)) {
     atomicAdd(&report->lost, 1ull);
     return;
   }
-  const double scale = scalbn(1.0, unit_bits_of(report->greatest, l.np));
+  const float scale = ldexpf(1.0f, unit_bits_of(report->greatest, points));
   splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
     for (int c = 0; c < components; c++)
-      atomicAdd(sums + c * l.nodes + node,
-                (unsigned long long)__double2ll_rn((double)w * (double)m[c * l.np + p] * scale));
+      atomicAdd(sums + c * l.nodes + node, (unsigned long long)__float2ll_rn(w * m[c * l.np + p] * scale));
   });
 }
 /* One thread a value. */
 static __global__ void __launch_bounds__(THREADS)
-    convert_64(int64_t values, int64_t np, const unsigned long long *__restrict__ sums, float *__restrict__ out,
+    convert_64(int64_t values, int points, const unsigned long long *__restrict__ sums, float *__restrict__ out,
                const splat_report *report) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, np));
+  if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
 }
 
 static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
@@ -224,11 +228,12 @@ static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void 
             (const float *)m, p->report);
   if (d->basis == RB_SPLAT_LINEAR)
     RB_LAUNCH(add_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
-              (const float *)x, (const float *)m, sums, p->report);
+              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
   else
     RB_LAUNCH(add_64<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
-              (const float *)x, (const float *)m, sums, p->report);
-  RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, l.np, sums, (float *)out, p->report);
+              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
+  RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(l.np), sums, (float *)out,
+            p->report);
 done:
   return st;
 }

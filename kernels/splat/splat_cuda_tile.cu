@@ -36,6 +36,17 @@ static __device__ __forceinline__ int64_t point_of(const splat_layout &l, int q)
   return i1 < l.n1 && i2 < l.n2 && i3 < l.n3 ? ((int64_t)i1 * l.n2 + i2) * l.n3 + i3 : -1;
 }
 
+/* The least value of a warp's lanes. */
+static __device__ __forceinline__ int lanes_least(int v) {
+  for (int o = 16; o > 0; o >>= 1) v = min(v, __shfl_xor_sync(~0u, v, o));
+  return v;
+}
+/* The sum over a warp's lanes. */
+static __device__ __forceinline__ int lanes_sum(int v) {
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+
 /* A thread owns EACH points. Barriers: box and greatest mass are initialised; known; the box is clear; all have
  * added. */
 static __global__ void __launch_bounds__(THREADS)
@@ -48,6 +59,8 @@ static __global__ void __launch_bounds__(THREADS)
   if (threadIdx.x < 3) box.low[threadIdx.x] = INT_MAX, box.high[threadIdx.x] = INT_MIN;
   if (threadIdx.x == 0) box.greatest = 0;
   __syncthreads();
+  int low[3] = {INT_MAX, INT_MAX, INT_MAX}, high[3] = {INT_MIN, INT_MIN, INT_MIN};
+  unsigned most = 0;
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
     const int64_t p = point_of(l, e * THREADS + (int)threadIdx.x);
@@ -60,13 +73,20 @@ static __global__ void __launch_bounds__(THREADS)
       atomicAdd(&report->lost, 1ull);
       continue;
     }
+#pragma unroll
     for (int a = 0; a < 3; a++) {
       float t;
       const int base = splat_base<RB_SPLAT_LINEAR>(at[e][a], &t);
-      atomicMin(&box.low[a], base);
-      atomicMax(&box.high[a], base + 1);
+      low[a] = min(low[a], base), high[a] = max(high[a], base + 1);
     }
-    atomicMax(&box.greatest, __float_as_uint(fabsf(mass[e])));
+    most = max(most, __float_as_uint(fabsf(mass[e])));
+  }
+#pragma unroll
+  for (int a = 0; a < 3; a++) low[a] = lanes_least(low[a]), high[a] = -lanes_least(-max(high[a], -INT_MAX));
+  most = (unsigned)-lanes_least(-(int)most); /* bits of a positive float are a positive int */
+  if (threadIdx.x % 32 == 0) {
+    for (int a = 0; a < 3; a++) atomicMin(&box.low[a], low[a]), atomicMax(&box.high[a], high[a]);
+    atomicMax(&box.greatest, most);
   }
   __syncthreads();
   const int low1 = box.low[0], low2 = box.low[1], low3 = box.low[2];
@@ -89,17 +109,24 @@ static __global__ void __launch_bounds__(THREADS)
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    if (!there[e]) continue;
-    float t1, t2, t3;
-    const int b1 = splat_base<RB_SPLAT_LINEAR>(at[e][0], &t1) - low1,
-              b2 = splat_base<RB_SPLAT_LINEAR>(at[e][1], &t2) - low2,
-              b3 = splat_base<RB_SPLAT_LINEAR>(at[e][2], &t3) - low3;
-    const float scaled = ldexpf(mass[e], bits);
+    float t1 = 0, t2 = 0, t3 = 0;
+    int cell = -1; /* of the box: the first of the point's nodes */
+    if (there[e])
+      cell = ((splat_base<RB_SPLAT_LINEAR>(at[e][0], &t1) - low1) * box2 +
+              splat_base<RB_SPLAT_LINEAR>(at[e][1], &t2) - low2) *
+                 box3 +
+             splat_base<RB_SPLAT_LINEAR>(at[e][2], &t3) - low3;
+    /* lanes that all have one cell add among themselves first */
+    const int first = __shfl_sync(~0u, cell, 0);
+    const bool together = __all_sync(~0u, cell >= 0 && cell == first);
+    const float scaled = there[e] ? ldexpf(mass[e], bits) : 0.0f;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       const float w = (i & 4 ? t1 : 1.0f - t1) * (i & 2 ? t2 : 1.0f - t2) * (i & 1 ? t3 : 1.0f - t3);
-      atomicAdd(&sums[((b1 + (i >> 2)) * box2 + b2 + (i >> 1 & 1)) * box3 + b3 + (i & 1)],
-                __float2int_rn(w * scaled));
+      const int to = cell + ((i >> 2) * box2 + (i >> 1 & 1)) * box3 + (i & 1);
+      int whole = __float2int_rn(w * scaled);
+      if (together) whole = lanes_sum(whole);
+      if (together ? threadIdx.x % 32 == 0 : cell >= 0) atomicAdd(&sums[to], whole);
     }
   }
   __syncthreads();

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an atlas leaves: the mean, and of each image its deformation. */
 #include "solvers/atlas/atlas_impl.h"
+#include "solvers/common/by_displacement.h"
+
+#include <stdlib.h>
 
 int rb_atlas_holds(const rb_atlas *a, int image) {
   int64_t first, end;
@@ -45,5 +48,17 @@ rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   RB_TRY(rb_compose_determinant(a->compose, m->u, a->f));
   RB_TRY(rb_atlas_download(a, a->f, rb_grid_points(a->grid), out));
 done:
+  return st;
+}
+
+rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
+  rb_status st = RB_OK;
+  const size_t bytes = 3 * (size_t)rb_grid_points(a->grid) * sizeof(float);
+  float *u = malloc(bytes);
+  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for an inverse", bytes);
+  RB_TRY(rb_atlas_displacement(a, image, u));
+  rb_displacement_inverse(a->grid, u, out);
+done:
+  free(u);
   return st;
 }

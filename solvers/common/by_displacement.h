@@ -13,4 +13,7 @@ rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, floa
 rb_status rb_displacement_determinant(rb_grid g, const float *u, float *out);
 /* The label of the voxel that is nearest to x + u(x). */
 void rb_displaced_labels(rb_grid g, const float *u, const float *labels, float *out);
+/* w [3][n] with w + u(x + w) = 0, to 1e-5 voxels where u can be inverted there; u fades to 0 over a voxel beyond the
+ * grid. */
+void rb_displacement_inverse(rb_grid g, const float *u, float *out);
 #endif

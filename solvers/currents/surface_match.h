@@ -5,13 +5,7 @@
 #define RB_SURFACE_MATCH_H
 
 #include "kernels/currents/currents.h"
-
-/* A triangle surface in memory: faces [faces][3]; x [3][vertices]. */
-typedef struct {
-  int64_t vertices, faces;
-  const double *x;
-  const int32_t *face;
-} rb_surface;
+#include "solvers/solver.h"
 
 typedef struct {
   const rb_variant *variant; /* of currents */

@@ -5,6 +5,8 @@
 
 #include "kernels/base/backend.h"
 #include "kernels/base/rng.h"
+#include "datasets/mesh.h"
+#include "solvers/currents/currents.h"
 #include "solvers/atlas/atlas.h"
 #include "solvers/claire/claire.h"
 #include "solvers/demons/demons.h"
@@ -184,8 +186,60 @@ static void atlas_follows(void **state) {
   assert_true(compared > 0);
 }
 
+/* A ball with its surface onto one that lies apart: three iterations of two levels by every way of summing. */
+static void keep_energy(void *context, const rb_currents_row *row) {
+  ((double *)context)[row->iteration - 1] = row->energy;
+}
+static void currents(const rb_variant *v, int method, double energy[4]) {
+  static float two[2][POINTS], u[3 * POINTS];
+  rb_currents_options o = rb_currents_defaults();
+  rb_mesh ball[2];
+  rb_surface surface[2];
+  rb_subject subject[2];
+  rb_currents_result r;
+  rb_currents *s;
+  images(two[0], two[1]);
+  for (int k = 0; k < 2; k++) {
+    const double centre[3] = {(N - 1) / 2.0, (N - 1) / 2.0, (N - 1) / 2.0 + 0.7 * k};
+    ok(rb_mesh_sphere(1, N / 4.0, centre, &ball[k]));
+    surface[k] = (rb_surface){ball[k].vertices, ball[k].faces, ball[k].x, ball[k].face};
+    subject[k] = (rb_subject){.image = two[k], .surfaces = &surface[k]};
+  }
+  const rb_problem problem = {.shape = {.grid = rb_grid_make(N, N, N),
+                                        .channels = 1,
+                                        .templates = 1,
+                                        .surfaces = 1,
+                                        .vertices = ball[0].vertices,
+                                        .faces = 2 * ball[0].faces},
+                              .reference = &subject[1],
+                              .templates = &subject[0]};
+  o.sigmas = "1.5,1", o.steps = "0.3,0.2", o.iterations = "2,2", o.method = method;
+  ok(rb_currents_solver_create(v, &o, &problem, NULL, &s));
+  ok(rb_currents_solve(s, keep_energy, energy, &r));
+  ok(rb_currents_displacement(s, u));
+  for (int i = 0; i < 3 * POINTS; i++) assert_true(isfinite(u[i]));
+  rb_currents_solver_destroy(s);
+  rb_mesh_free(&ball[0]), rb_mesh_free(&ball[1]);
+}
+static void currents_follow(void **state) {
+  (void)state;
+  const rb_variant *twin, *v;
+  ok(rb_variant_find(&rb_currents_solver_family, "cpu-f64", &twin));
+  ok(rb_variant_find(&rb_currents_solver_family, "gpu", &v));
+  needs_cuda(v);
+  for (int method = 0; method < 4; method++) {
+    double cpu[4], cuda[4];
+    currents(twin, method, cpu);
+    currents(v, method, cuda);
+    for (int k = 0; k < 4; k++)
+      if (!(fabs(cuda[k] / cpu[k] - 1) < 2e-4))
+        fail_msg("method %d, iteration %d: energy %g, not %g", method, k + 1, cuda[k], cpu[k]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows), cmocka_unit_test(demons_follow),
-                                     cmocka_unit_test(landmarks_follow), cmocka_unit_test(atlas_follows)};
+                                     cmocka_unit_test(landmarks_follow), cmocka_unit_test(atlas_follows),
+                                     cmocka_unit_test(currents_follow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

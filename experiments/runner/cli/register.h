@@ -5,6 +5,7 @@
 #define RB_REGISTER_H
 
 #include "datasets/points.h"
+#include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/inputs/pairs.h"
 #include "solvers/solver.h"
@@ -17,9 +18,13 @@ typedef struct {
   rb_grid grid;                                             /* {0}: the images' own */
   rb_resampling how;
   int ignore_geometry;
-  int shift;        /* an image with values below 0 is raised by its least one */
-  const char *list; /* of a cohort, or NULL */
-  char **images;    /* of a cohort; owned */
+  int shift; /* an image with values below 0 is raised by its least one */
+  struct {
+    const char *const *files; /* arguments of the command line */
+    int count;
+  } posteriors[2], surfaces[2]; /* [RB_TEMPLATE], [RB_REFERENCE] */
+  const char *list;             /* of a cohort, or NULL */
+  char **images;                /* of a cohort; owned */
   int image_count;
   int leave_out;  /* files of a cohort that do not serve are left out, and told; else they are fatal */
   double spacing; /* of the grid around points; 0: none */
@@ -29,6 +34,7 @@ typedef struct {
 typedef struct {
   rb_pair pair;
   rb_cohort cohort, reference; /* reference: of a cohort, one image or none */
+  rb_anatomy anatomy[2];
   rb_points points[2], applied;
   rb_subject subject[2]; /* of a pair; [RB_REFERENCE] of a cohort, too */
   rb_subject *templates; /* of a cohort; owned */

@@ -26,6 +26,14 @@ static const char cohort[] =
     "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
     "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
+static const char anatomy[] =
+    "Anatomies: class posteriors as NIfTI (values in [0, 1], at most 1 together, of cubic voxels), and surfaces "
+    "(GIFTI, "
+    "VTK, OFF)\nin mm of the same world. The template comes onto the reference's grid through the files' affines.\n\n"
+    "  --template-posteriors A B C ...    tissue classes, the same in the same order for both\n"
+    "  --reference-posteriors A B C ...\n"
+    "  --template-surfaces S T ...        may be none; those at one place of the lists belong together\n"
+    "  --reference-surfaces S T ...\n";
 static const char points[] =
     "Two sets of corresponding points: legacy VTK (ASCII) or CSV, 2D or 3D.\n\n"
     "  --apply FILE                 carry these points, or this mesh's, along as well\n"
@@ -76,9 +84,15 @@ void rb_register_print_help(const rb_solver *s) {
   if (!options) return;
   s->defaults(options);
   printf("usage: regbench register %s %s --out DIR [OPTIONS]\n\n%s\n\n", name,
-         s->cohort ? "--images A B C ... | --list FILE" : "--template A --reference B", s->family->what);
+         s->cohort                      ? "--images A B C ... | --list FILE"
+         : s->takes & RB_TAKES_CHANNELS ? "--template-posteriors A ... --reference-posteriors B ..."
+                                        : "--template A --reference B",
+         s->family->what);
   if (*s->about) printf("%s\n", s->about);
-  printf("%s", s->cohort ? cohort : s->takes & RB_TAKES_IMAGES ? images : points);
+  printf("%s", s->cohort                      ? cohort
+               : s->takes & RB_TAKES_CHANNELS ? anatomy
+               : s->takes & RB_TAKES_IMAGES   ? images
+                                              : points);
   printf("  --variant NAME               'regbench list %s' shows all (default %s, %s without a GPU)\n", name,
          s->preferred, s->otherwise);
   for (const rb_solver_option *o = s->options; o->name; o++) print_option(o, options);

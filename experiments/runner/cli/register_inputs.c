@@ -171,16 +171,33 @@ done:
   return st;
 }
 
+static rb_status read_anatomies(const rb_register_request *r, rb_register_inputs *in) {
+  rb_status st = RB_OK;
+  rb_anatomy *a = in->anatomy;
+  RB_TRY(make_folder(r->out));
+  for (int k = RB_REFERENCE; k >= RB_TEMPLATE; k--) {
+    RB_TRY(rb_anatomy_read(r->posteriors[k].files, r->posteriors[k].count, r->surfaces[k].files, r->surfaces[k].count,
+                           k == RB_TEMPLATE ? &a[RB_REFERENCE].like : NULL, &a[k]));
+    in->subject[k] = rb_anatomy_subject(&a[k]);
+  }
+  in->problem.shape = rb_anatomy_shape(&a[RB_TEMPLATE], &a[RB_REFERENCE]);
+  in->like = &a[RB_REFERENCE].like;
+done:
+  return st;
+}
+
 rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in) {
   *in = (rb_register_inputs){0};
   in->problem.templates = &in->subject[RB_TEMPLATE];
   in->problem.reference = &in->subject[RB_REFERENCE];
   if (r->solver->cohort) return read_cohort(r, in);
+  if (r->solver->takes & RB_TAKES_CHANNELS) return read_anatomies(r, in);
   return r->solver->takes & RB_TAKES_IMAGES ? read_images(r, in) : read_points(r, in);
 }
 
 void rb_register_inputs_free(rb_register_inputs *in) {
   rb_pair_free(&in->pair);
+  for (int k = 0; k < 2; k++) rb_anatomy_free(&in->anatomy[k]);
   rb_cohort_free(&in->cohort), rb_cohort_free(&in->reference);
   free(in->templates);
   rb_points_free(&in->applied);

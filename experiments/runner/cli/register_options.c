@@ -35,16 +35,37 @@ static int take_images(int argc, char **argv, int *i, rb_register_request *r) {
   return 0;
 }
 
+/* --template-posteriors A B C and the like, up to the next option. 0 when argv[*i] was one (*taken tells). */
+static int take_anatomy(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  static const char *const names[2][2] = {{"--template-posteriors", "--reference-posteriors"},
+                                          {"--template-surfaces", "--reference-surfaces"}};
+  *taken = 0;
+  if (!(r->solver->takes & RB_TAKES_CHANNELS)) return 0;
+  for (int k = 0; k < 4; k++) {
+    if (strcmp(argv[*i], names[k / 2][k % 2]) != 0) continue;
+    int count = 0;
+    while (*i + 1 + count < argc && strncmp(argv[*i + 1 + count], "--", 2) != 0) count++;
+    if (count == 0) return rb_usage("register", "%s needs files", argv[*i]);
+    if (k / 2)
+      r->surfaces[k % 2].files = (const char *const *)argv + *i + 1, r->surfaces[k % 2].count = count;
+    else
+      r->posteriors[k % 2].files = (const char *const *)argv + *i + 1, r->posteriors[k % 2].count = count;
+    *i += count;
+    *taken = 1;
+  }
+  return 0;
+}
+
 /* An option that belongs to the verb. 0 when argv[*i] was one or none of them (*taken tells), else an exit code. */
 static int common_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
-  const int images = r->solver->takes & RB_TAKES_IMAGES;
+  const int images = r->solver->takes & RB_TAKES_IMAGES, anatomy = r->solver->takes & RB_TAKES_CHANNELS;
   const struct {
     const char *name;
     const char **to;
     int offered;
-  } texts[] = {{"--template", &r->files[RB_TEMPLATE], !r->solver->cohort},
+  } texts[] = {{"--template", &r->files[RB_TEMPLATE], !r->solver->cohort && !anatomy},
                {"--list", &r->list, r->solver->cohort},
-               {"--reference", &r->files[RB_REFERENCE], 1},
+               {"--reference", &r->files[RB_REFERENCE], !anatomy},
                {"--variant", &r->variant, 1},
                {"--out", &r->out, 1},
                {"--template-labels", &r->labels[RB_TEMPLATE], images && !r->solver->cohort},
@@ -110,14 +131,26 @@ static int check_cohort(rb_register_request *r) {
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }
 
+static int check_anatomy(const rb_register_request *r) {
+  if (!r->posteriors[0].count || !r->posteriors[1].count)
+    return rb_usage("register", "--template-posteriors and --reference-posteriors are needed");
+  if (r->posteriors[0].count != r->posteriors[1].count || r->surfaces[0].count != r->surfaces[1].count)
+    return rb_usage("register",
+                    "%d and %d posteriors, %d and %d surfaces: as many of the template as of the reference",
+                    r->posteriors[0].count, r->posteriors[1].count, r->surfaces[0].count, r->surfaces[1].count);
+  return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
+}
+
 int rb_register_parse(int argc, char **argv, rb_register_request *r) {
   for (int i = 0; i < argc; i++) {
     int taken, code = common_option(argc, argv, &i, r, &taken);
+    if (!code && !taken) code = take_anatomy(argc, argv, &i, r, &taken);
     if (!code && !taken) code = solver_option(argc, argv, &i, r, &taken);
     if (code) return code;
     if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
   }
   if (r->solver->cohort) return check_cohort(r);
+  if (r->solver->takes & RB_TAKES_CHANNELS) return check_anatomy(r);
   if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
   if (!r->labels[0] != !r->labels[1])
     return rb_usage("register", "--template-labels and --reference-labels go together");

@@ -2,6 +2,7 @@
 /* What is worked out from a registration's outputs, whichever solver made them. */
 #include "experiments/runner/cli/register_quality.h"
 
+#include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/linear_at.h"
 #include "experiments/runner/machine/environment.h"
 #include "experiments/runner/workloads/registration.h"
@@ -20,7 +21,7 @@ rb_status rb_quality_create(int templates, rb_quality *out) {
   return RB_OK;
 }
 void rb_quality_free(rb_quality *q) {
-  json_decref(q->dice);
+  json_decref(q->dice), json_decref(q->classes);
   free(q->det);
 }
 
@@ -70,6 +71,34 @@ void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, con
   json_object_set_new(q->dice, key, rb_overlap_json(&o));
 }
 
+static json_t *class_json(const rb_class_overlap *o, int channels) {
+  json_t *all = json_object();
+  for (int c = 0; c < channels + 2; c++) {
+    char name[32];
+    snprintf(name, sizeof name, c < channels ? "class_%d" : c == channels ? "rest" : "classes_1_and_2", c + 1);
+    json_object_set_new(all, name,
+                        json_pack("{s:o,s:o,s:o}", "dice", rb_json_number(o[c].dice), "jaccard",
+                                  rb_json_number(o[c].jaccard), "overlap", rb_json_number(o[c].printed)));
+  }
+  return all;
+}
+void rb_quality_classes(rb_quality *q, rb_grid grid, int channels, const float *before, const float *after,
+                        const float *reference) {
+  rb_class_overlap *o = calloc((size_t)channels + 2, sizeof *o);
+  const float *const moved[2] = {before, after};
+  static const char *const names[2] = {"before", "after"};
+  if (!o) return;
+  json_decref(q->classes);
+  q->classes = json_pack("{s:s}", "formulas",
+                         "by the most probable class of a voxel: dice 2|A n B|/(|A| + |B|), jaccard |A n B|/|A u B|, "
+                         "overlap |A n B|/|B| (ha2012's, B the reference)");
+  for (int k = 0; k < 2; k++) {
+    rb_class_overlaps(grid, channels, moved[k], reference, o);
+    json_object_set_new(q->classes, names[k], class_json(o, channels));
+  }
+  free(o);
+}
+
 rb_status rb_quality_join(const rb_team *team, rb_quality *q) {
   rb_status st = RB_OK;
   RB_TRY(rb_team_sum(team, q->det, VALUES * (int64_t)q->templates));
@@ -101,6 +130,7 @@ void rb_quality_add(const rb_quality *q, json_t *metrics) {
                         json_string("greatest |w + u(x + w)| over images and nodes whose inverse lies in the grid"));
   }
   if (q->dice) json_object_set(metrics, "dice", q->dice);
+  if (q->classes) json_object_set(metrics, "classes", q->classes);
 }
 
 void rb_quality_print(const rb_quality *q) {

@@ -19,6 +19,7 @@ typedef struct {
   double *undone;       /* [templates]: greatest |w + u(x + w)| of each one's inverse, likewise */
   double inverse_error; /* over all templates */
   json_t *dice;         /* overlaps before and after, or NULL */
+  json_t *classes;      /* of tissue classes, likewise */
   double dice_before, dice_after;
 } rb_quality;
 
@@ -30,6 +31,9 @@ void rb_quality_determinant(rb_quality *q, const char *name, int t, rb_grid grid
 void rb_quality_inverse(rb_quality *q, int t, rb_grid grid, const float *u, const float *w);
 /* Output "labels" gives the overlap "after", ".labels-smoothed" the overlap "after_smoothed". */
 void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, const float *labels);
+/* Overlaps of classes by their posteriors [channels][n]: of the template as it was, and as it is now. */
+void rb_quality_classes(rb_quality *q, rb_grid grid, int channels, const float *before, const float *after,
+                        const float *reference);
 /* Over the team, then over the templates. A value has one owner. */
 rb_status rb_quality_join(const rb_team *team, rb_quality *q);
 /* Into metrics.json, and onto the line on stdout. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a registration leaves: a file an output, metrics.json in one shape for all solvers, a line on stdout. */
 #include "datasets/displacement_file.h"
+#include "datasets/mesh_file.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
@@ -80,6 +81,43 @@ done:
   return st;
 }
 
+/* name_1.nii.gz and so on. */
+static rb_status write_channels(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
+                                const float *f) {
+  rb_status st = RB_OK;
+  const rb_grid grid = in->problem.shape.grid;
+  char path[4096];
+  for (int k = 0; k < in->problem.shape.channels; k++) {
+    RB_TRY(rb_path(path, sizeof path, "%s/%s_%d.nii.gz", r->out, o->name, k + 1));
+    RB_TRY(rb_volume_write(path, in->like, grid, f + k * rb_grid_points(grid)));
+  }
+done:
+  return st;
+}
+/* name_1.gii and so on, in mm of the reference's world. x [3][all vertices] in voxels is overwritten. */
+static rb_status write_surfaces(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
+                                double *x) {
+  rb_status st = RB_OK;
+  const int64_t all = in->problem.shape.vertices;
+  const rb_anatomy *moving = &in->anatomy[RB_TEMPLATE];
+  int64_t at = 0;
+  char path[4096];
+  rb_mesh m = {0};
+  rb_anatomy_to_world(&in->anatomy[RB_REFERENCE], all, x);
+  for (int k = 0; k < moving->surfaces; k++) {
+    rb_mesh_free(&m);
+    RB_TRY(rb_mesh_reserve(moving->mesh[k].vertices, moving->mesh[k].faces, &m));
+    memcpy(m.face, moving->mesh[k].face, 3 * (size_t)m.faces * sizeof *m.face);
+    for (int a = 0; a < 3; a++) memcpy(m.x + a * m.vertices, x + a * all + at, (size_t)m.vertices * sizeof *x);
+    at += m.vertices;
+    RB_TRY(rb_path(path, sizeof path, "%s/%s_%d.gii", r->out, o->name, k + 1));
+    RB_TRY(rb_mesh_write(path, &m));
+  }
+done:
+  rb_mesh_free(&m);
+  return st;
+}
+
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
 static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, void *state) {
@@ -92,6 +130,10 @@ static size_t output_bytes(const rb_output *o, const rb_problem_shape *shape, vo
     case RB_OUTPUT_VECTOR:
     case RB_OUTPUT_INVERSE:
       return 3 * n * sizeof(float);
+    case RB_OUTPUT_CHANNELS:
+      return (size_t)shape->channels * n * sizeof(float);
+    case RB_OUTPUT_SURFACES:
+      return 3 * (size_t)shape->vertices * sizeof(double);
     case RB_OUTPUT_PATHS:
       return (size_t)o->length(state) * x * sizeof(double);
     case RB_OUTPUT_POINTS:
@@ -131,6 +173,14 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       break;
     case RB_OUTPUT_PATHS:
       RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
+      break;
+    case RB_OUTPUT_CHANNELS:
+      RB_TRY(write_channels(r, in, o, room));
+      rb_quality_classes(q, in->problem.shape.grid, in->problem.shape.channels, in->subject[RB_TEMPLATE].image, room,
+                         in->subject[RB_REFERENCE].image);
+      break;
+    case RB_OUTPUT_SURFACES:
+      RB_TRY(write_surfaces(r, in, o, room));
       break;
     default:
       if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
@@ -172,6 +222,7 @@ static rb_status write_outputs(const rb_register_request *r, const rb_register_i
   rb_team_share(r->team, in->problem.shape.templates, &first, &end);
   for (const rb_output *o = r->solver->outputs; o->name; o++) {
     if (o->kind == RB_OUTPUT_LABELS && !in->problem.shape.labels) continue;
+    if (o->kind == RB_OUTPUT_SURFACES && !in->problem.shape.surfaces) continue;
     if (o->common) {
       if (r->team->rank == 0) RB_TRY(write_output(r, in, o, state, 0, q));
       continue;
@@ -250,6 +301,18 @@ static void add_inputs(json_t *j, const rb_register_request *r, const rb_registe
       json_object_set_new(j, "reference",
                           json_pack("{s:s,s:s}", "name", in->reference.name[0], "sha256", in->reference.sha256[0]));
     json_object_set_new(j, "images_left_out", json_integer(r->image_count - in->cohort.count));
+    return;
+  }
+  if (r->posteriors[0].count) {
+    static const char *const sides[2] = {"template", "reference"};
+    for (int k = 0; k < 2; k++) {
+      json_t *files = json_array();
+      for (int i = 0; i < r->posteriors[k].count; i++)
+        json_array_append_new(files, json_string(r->posteriors[k].files[i]));
+      for (int i = 0; i < r->surfaces[k].count; i++)
+        json_array_append_new(files, json_string(r->surfaces[k].files[i]));
+      json_object_set_new(j, sides[k], files);
+    }
     return;
   }
   json_object_set_new(j, "images",

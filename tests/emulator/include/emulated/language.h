@@ -328,6 +328,7 @@ static inline int __double2int_rn(double d) { return emulated_to_int(std::nearby
 static inline long long __double2ll_rn(double v) {
   return std::isnan(v) ? LLONG_MIN : v >= 0x1p63 ? LLONG_MAX : v < -0x1p63 ? LLONG_MIN : (long long)std::nearbyint(v);
 }
+static inline long long __float2ll_rn(float v) { return __double2ll_rn((double)v); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inverse of an image's deformation, on the host: w with w + u(x + w) = 0 at every node x, u linear between nodes
- * and fading to 0 over one voxel beyond them, as the solver has it. By Newton's method: a fixed-point iteration
- * contracts only where u stretches by less than 1, and atlases of brains stretch by more. */
-#include "solvers/atlas/atlas_impl.h"
+/* The inverse of a displacement, on the host: w with w + u(x + w) = 0 at every node x, u linear between nodes and
+ * fading to 0 over one voxel beyond them. By Newton's method: a fixed-point iteration contracts only where u
+ * stretches by less than 1, and brains stretch by more. */
+#include "solvers/common/by_displacement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,14 +77,9 @@ static double invert_at(rb_grid g, const float *u, const double x[3], double y[3
   return left;
 }
 
-rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
+void rb_displacement_inverse(rb_grid g, const float *u, float *out) {
   const double enough = 1e-3;
-  rb_status st = RB_OK;
-  const rb_grid g = a->grid;
   const int64_t n = rb_grid_points(g);
-  float *u = malloc(3 * (size_t)n * sizeof *u);
-  RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for an inverse", 3 * (size_t)n * sizeof *u);
-  RB_TRY(rb_atlas_displacement(a, image, u));
 #pragma omp parallel for collapse(2) schedule(dynamic, 16)
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t j = 0; j < g.n[1]; j++) {
@@ -102,7 +97,4 @@ rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
         }
       }
     }
-done:
-  free(u);
-  return st;
 }
