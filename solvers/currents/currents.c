@@ -224,7 +224,7 @@ static rb_status image_force(rb_currents *s, double *energy) {
   rb_status st = RB_OK;
   *energy = 0;
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->b));
-  for (int k = 0; k < s->channels; k++) {
+  for (int k = 0; k < s->channels && s->image_weight > 0; k++) {
     double sum;
     RB_TRY(rb_l2force(s->force, channel(s, s->q, k), channel(s, s->j, k), s->part));
     RB_TRY(rb_field_combine(s->field, 3 * s->n, -s->image_weight, s->part, 0, NULL, 1, s->b));
@@ -239,7 +239,7 @@ done:
 static rb_status surface_force(rb_currents *s, double *energy) {
   rb_status st = RB_OK;
   *energy = 0;
-  for (int k = 0; k < s->surfaces; k++) {
+  for (int k = 0; k < s->surfaces && s->options.surface_weight > 0; k++) {
     carried *c = &s->surface[k];
     double distance;
     int64_t lost;

@@ -2,6 +2,7 @@
 /* Descriptors: every error is told with file, line and what was meant; cases expand as described. */
 #include "tests/cmocka_all.h"
 
+#include "experiments/runner/inputs/deformation.h"
 #include "experiments/runner/descriptor/cases.h"
 #include "experiments/runner/inputs/inputs.h"
 #include "experiments/runner/inputs/pairs.h"
@@ -210,7 +211,7 @@ static void words_are_what_parsers_take(void **s) {
   static const struct {
     const char *kind, *axis;
     int words;
-  } axes[] = {{"interp", "points", 4}, {"registration", "resample", 2}, {"demons", "update", 3}};
+  } axes[] = {{"interp", "points", 8}, {"registration", "resample", 2}, {"demons", "update", 3}};
   static float x[3 * 8];
   rb_resampling how;
   rb_demons_update update;
@@ -219,8 +220,9 @@ static void words_are_what_parsers_take(void **s) {
     int count = 0;
     snprintf(words, sizeof words, "%s", rb_workload_values(axes[i].kind, axes[i].axis));
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "), count++)
-      assert_int_equal(i == 0   ? rb_input_points(word, rb_grid_make(2, 2, 2), x)
-                       : i == 1 ? rb_resampling_parse(word, &how)
+      assert_int_equal(i == 0   ? rb_deformation_known(word) ? rb_deformation(word, rb_grid_make(2, 2, 2), x)
+                                                             : rb_input_points(word, rb_grid_make(2, 2, 2), x)
+                         : i == 1 ? rb_resampling_parse(word, &how)
                                 : rb_demons_update_parse(word, &update),
                        RB_OK);
     assert_int_equal(count, axes[i].words);
