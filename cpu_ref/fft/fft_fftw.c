@@ -16,22 +16,22 @@ typedef struct {
 } fftw_plans;
 
 /* Planning with FFTW_MEASURE overwrites its arrays and is bounded to about a second a plan. */
-static rb_status make_plans(fftw_plans *t, rb_grid g, void *spectrum) {
+static rb_status make_plans(fftw_plans *t, rb_grid g, unsigned how, void *spectrum) {
   rb_status st = RB_OK;
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
   if (t->head.dtype == RB_F64) {
     fftw_init_threads();
     fftw_plan_with_nthreads(omp_get_max_threads());
     fftw_set_timelimit(1);
-    t->forward64 = fftw_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
-    t->inverse64 = fftw_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
+    t->forward64 = fftw_plan_dft_r2c(3, n, t->stage, spectrum, how);
+    t->inverse64 = fftw_plan_dft_c2r(3, n, spectrum, t->stage, how);
     RB_CHECK(t->forward64 && t->inverse64, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);
   } else {
     fftwf_init_threads();
     fftwf_plan_with_nthreads(omp_get_max_threads());
     fftwf_set_timelimit(1);
-    t->forward32 = fftwf_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
-    t->inverse32 = fftwf_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
+    t->forward32 = fftwf_plan_dft_r2c(3, n, t->stage, spectrum, how);
+    t->inverse32 = fftwf_plan_dft_c2r(3, n, spectrum, t->stage, how);
     RB_CHECK(t->forward32 && t->inverse32, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);
   }
 done:
@@ -48,7 +48,8 @@ static void destroy(rb_fft *head) {
   free(t);
 }
 
-static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft **out) {
+static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft_planning planning,
+                        rb_fft **out) {
   rb_status st = RB_OK;
   void *spectrum = NULL;
   fftw_plans *t = calloc(1, sizeof *t);
@@ -59,7 +60,7 @@ static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype,
   t->spectrum_bytes = rb_fft_bytes(grid, dtype);
   RB_TRY(rb_alloc(backend, t->real_bytes, &t->stage));
   RB_TRY(rb_alloc(backend, t->spectrum_bytes, &spectrum));
-  RB_TRY(make_plans(t, grid, spectrum));
+  RB_TRY(make_plans(t, grid, planning == RB_FFT_MEASURED ? FFTW_MEASURE : FFTW_ESTIMATE, spectrum));
   *out = &t->head;
   t = NULL;
 done:

@@ -54,7 +54,7 @@ rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_des
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend, p->parts = parts, p->made_for = *d;
   RB_TRY(rb_splat_create(d->splat, &splat, &p->splat));
-  RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, &p->fft));
+  RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, RB_FFT_BY_RULE, &p->fft));
   RB_TRY(rb_alloc(backend, 3 * (size_t)d->sources * size, &p->points));
   RB_TRY(rb_alloc(backend, 3 * field, &p->grid));
   RB_TRY(rb_alloc(backend, 3 * rb_fft_bytes(d->grid, d->dtype), &p->spectrum));

@@ -18,8 +18,13 @@ extern "C" {
 
 typedef struct rb_fft rb_fft;
 
+/* How FFTW chooses its algorithm: by trying (faster, and other roundings on another day), or by rule (the same bits
+ * on any day and number of threads). cuFFT has its own rules. */
+typedef enum { RB_FFT_MEASURED, RB_FFT_BY_RULE } rb_fft_planning;
+
 typedef struct {
-  rb_status (*create)(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft **out);
+  rb_status (*create)(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft_planning planning,
+                      rb_fft **out);
   rb_status (*forward)(rb_fft *t, int fields, const void *real, void *spectrum);
   rb_status (*inverse)(rb_fft *t, int fields, void *spectrum, void *real);
   void (*destroy)(rb_fft *t);
@@ -37,8 +42,8 @@ struct rb_fft {
 
 /* Plans for one field at a time, and for `most` at once. */
 static inline rb_status rb_fft_create(const rb_fft_ops *ops, const rb_backend *backend, rb_grid grid, rb_dtype dtype,
-                                      int most, rb_fft **out) {
-  return ops->create(backend, grid, dtype, most, out);
+                                      int most, rb_fft_planning planning, rb_fft **out) {
+  return ops->create(backend, grid, dtype, most, planning, out);
 }
 /* fields: 1 or `most`. */
 static inline rb_status rb_fft_forward(rb_fft *t, int fields, const void *real, void *spectrum) {
