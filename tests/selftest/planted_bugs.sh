@@ -127,6 +127,28 @@ in_kernel loads-off-16-bytes watch $march 's/return g.n\[2\] % 4 == 0 .*/return 
 in_kernel atomic-left-out watch kernels/compose/compose_cuda_common.cu 's/atomicMax(most, mine);/*most = max(*most, mine);/' 'race: .*compose_cuda_common.cu:[0-9]+' compose cuda/global
 in_kernel sum-one-step-short watch kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' FAIL force cuda/grid
 in_kernel colours-swapped watch kernels/helmholtz/helmholtz_cuda_sor_block.cu 's/first + half) & 1/first + half + 1) \& 1/' FAIL helmholtz cuda/sor-block
+s=kernels/splat
+planted tile-race watch regbench $s/splat_cuda_fixed.cu $s/splat_cuda_fixed.cu 's|__syncthreads(); /\* 1 \*/||' 'race: .*splat_cuda_fixed.cu:[0-9]+' {} check splat --variant cuda/shared-fixed --largest 30
+in_kernel box-not-cleared watch $s/splat_cuda_tile.cu 's/i < count; i += THREADS) sums\[i\] = 0;/i < count - 1; i += THREADS) sums[i] = 0;/' 'nobody wrote: |FAIL' splat cuda/tile
+planted truncated-not-floored watch regbench $s/splat_cuda_float_atomic.cu $s/splat_cuda.cuh 's/const float f = floorf(x);/const float f = truncf(x);/' FAIL {} check splat --variant cuda/float-atomic --largest 30
+planted half-a-weight watch regbench $s/splat_cuda_float_atomic.cu $s/splat_cuda.cuh 's/w\[0\] = u, w\[1\] = t;/w[0] = u, w[1] = 0.5f * t;/' FAIL {} check splat --variant cuda/float-atomic --largest 30
+in_kernel overflow-not-told watch $s/splat_cuda_fixed.cu 's/held = splat_weighted(i, s);/held = report->given;/' FAIL splat cuda/fixed-atomic
+u=kernels/currents
+planted derivative-left-out watch regbench $u/currents_cuda_tiled.cu $u/currents_exact.cuh 's/s->z\[0\] += c \* d0,/s->z[0] += 0 * d0,/' FAIL {} check currents --variant cuda/tiled --largest 30
+in_kernel near-tiles-left-out watch $u/currents_cuda_culled.cu 's/#define REACH 6.0/#define REACH 2.0/' FAIL currents cuda/culled
+in_kernel list-without-a-barrier watch $u/currents_cuda_culled.cu '/if (near) list/{n;d}' 'race: .*currents_cuda_culled.cu:[0-9]+' currents cuda/culled
+
+# slips in what stands on the CPU: NAME "SOURCE..." FILE EDIT FAMILY VARIANT
+in_check() { planted "$1" plain regbench "$2" "$3" "$4" FAIL {} check "$5" --variant "$6"; }
+in_check width-not-corrected $u/currents.c $u/currents.c 's|RB_CURRENTS_CORRECTED ? 1.0 / 3|RB_CURRENTS_CORRECTED ? 0.0 / 3|' currents cpu/mesh
+in_check normals-turned cpu_ref/elements/elements_omp.c kernels/elements/elements_body.h 's|out\[0\] = a\[1\] \* b\[2\] - a\[2\] \* b\[1\]|out[0] = a[2] * b[1] - a[1] * b[2]|' elements cpu/omp
+in_check two-thirds-of-a-centre cpu_ref/elements/elements_omp.c kernels/elements/elements_body.h 's|(a\[k\] + b\[k\] + c\[k\]) / 3|(a[k] + b[k]) / 3|' elements cpu/omp
+in_check slab-too-narrow cpu_ref/splat/splat_omp.c cpu_ref/splat/splat_omp.c 's|for (int i = 0; i < (d->basis == RB_SPLAT_LINEAR ? 2 : 4); i++)|for (int i = 0; i < 1; i++)|' splat cpu/omp
+# in_currents NAME "SOURCE..." FILE EDIT: a slip that test_currents must see
+in_currents() { planted "$1" plain test_currents "$2" "$3" "$4" FAILED {}; }
+in_currents surfaces-pushed-away solvers/currents/currents.c solvers/currents/currents.c 's|3 \* s->n, -c->weight, s->part|3 * s->n, c->weight, s->part|'
+in_currents fixed-norm-moves solvers/currents/surface_match.c solvers/currents/surface_match.c 's|2 \* all - own + q->fixed_energy|2 * all - own + q->fixed_energy * (1 + own / q->fixed_energy)|'
+in_currents vertices-stay solvers/currents/currents.c solvers/currents/currents.c 's|dt, c->moved, 0, NULL, 1, c->x|0.5 * dt, c->moved, 0, NULL, 1, c->x|'
 
 # in_atlas NAME "SOURCE..." FILE EDIT [COMMAND...]: a slip that test_atlas must see
 in_atlas() {
