@@ -282,7 +282,7 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   RB_TRY(rb_variant_find(&rb_currents_family, exact ? s->config->exact : s->config->currents, &d.variant));
   if (!exact) {
     RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &d.currents.splat));
-    d.currents.spacing = 1; /* the images' own, as the paper has it */
+    d.currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1;
   }
   for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];

@@ -24,7 +24,8 @@ typedef struct {
   double alpha, beta, gamma;
   const char *sigmas, *steps, *iterations; /* one number a level, between commas */
   double image_weight, surface_weight;
-  int method; /* rb_currents_method - 1 for the meshes; 3: exact */
+  int method;  /* rb_currents_method - 1 for the meshes; 3: exact */
+  double mesh; /* spacing of a particle mesh over sigma; 0: a voxel, as the paper has it */
 } rb_currents_options;
 rb_currents_options rb_currents_defaults(void);
 

@@ -77,11 +77,11 @@ done:
 
 /* Bytes of the surfaces' sums: a mesh's grid, spectrum and splat sums, and what is held an element. */
 static size_t surface_bytes(const rb_currents_options *o, const rb_currents_config *c, const rb_problem_shape *shape,
-                            double widest) {
+                            double widest, double narrowest) {
   const size_t size = rb_dtype_size(c->dtype);
   const double low[3] = {0, 0, 0},
                high[3] = {(double)shape->grid.n[0], (double)shape->grid.n[1], (double)shape->grid.n[2]};
-  rb_currents_desc d = {.sigma = widest, .spacing = 1};
+  rb_currents_desc d = {.sigma = widest, .spacing = o->mesh > 0 ? o->mesh * narrowest : 1};
   size_t elements = (size_t)shape->faces * 34 * size + (size_t)shape->vertices * 16 * size;
   if (!shape->surfaces) return 0;
   if (c->backend == RB_CPU) elements += (size_t)shape->faces * 4 * sizeof(int32_t);
@@ -100,12 +100,12 @@ rb_status rb_currents_predict(const rb_variant *v, const rb_currents_options *o,
   const rb_currents_config *c = v->ops;
   rb_currents_level level[RB_CURRENTS_LEVELS];
   int count;
-  double widest = 0;
+  double widest = 0, narrowest = INFINITY;
   const size_t size = rb_dtype_size(c->dtype), n = (size_t)rb_grid_points(shape->grid);
   RB_TRY(rb_currents_levels(o, level, &count));
-  for (int k = 0; k < count; k++) widest = fmax(widest, level[k].sigma);
+  for (int k = 0; k < count; k++) widest = fmax(widest, level[k].sigma), narrowest = fmin(narrowest, level[k].sigma);
   /* u, v, force, scratch; posteriors three times; the operator's spectrum and symbols, or cuFFT's room */
-  *backend = n * size * (size_t)(3 * shape->channels + 12 + 10) + surface_bytes(o, c, shape, widest);
+  *backend = n * size * (size_t)(3 * shape->channels + 12 + 10) + surface_bytes(o, c, shape, widest, narrowest);
   *host = n * sizeof(float) * (size_t)(shape->channels + 8) + (size_t)shape->vertices * 8 * sizeof(double);
 done:
   return st;

@@ -26,6 +26,8 @@ static const rb_solver_option options[] = {
      .help = "of a surface's squared distance over the reference surface's own square"},
     {"method", RB_OPTION_CHOICE, AT(method), .choices = "plain corrected cubic exact", .unit = "",
      .help = "sums of surfaces: particle meshes on the images' grid, or all pairs"},
+    {"mesh", RB_OPTION_REAL, AT(mesh), .least = 0, .most = 2, .unit = "sigma",
+     .help = "spacing of a particle mesh over sigma; 0: a voxel, as the paper has it"},
     {"alpha", RB_OPTION_REAL, AT(alpha), .least = 0, .unit = "1", .help = "weight of -Laplacian in the operator"},
     {"beta", RB_OPTION_REAL, AT(beta), .least = 0, .unit = "1", .help = "weight of -grad div"},
     {"gamma", RB_OPTION_REAL, AT(gamma), .least = RB_POSITIVE, .unit = "1", .help = "weight of the identity"},

@@ -29,21 +29,39 @@ typedef struct {
   double first[TWIN_ITERATIONS], last; /* energies of the run */
 } state;
 
-/* An axis' numbers, with the commas that the solver takes. */
-static void levels(const rb_case *c, const char *axis, const char *fallback, char out[TEXT]) {
-  snprintf(out, TEXT, "%s", rb_case_axis(c, axis, fallback));
-  for (char *s = out; *s; s++)
-    if (*s == '+') *s = ',';
+/* An axis' numbers over `unit`, with the commas that the solver takes. RB_EINVAL. */
+static rb_status levels(const rb_case *c, const char *axis, const char *fallback, double unit, char out[TEXT]) {
+  rb_status st = RB_OK;
+  size_t length = 0;
+  const char *text = rb_case_axis(c, axis, fallback);
+  for (const char *at = text;;) {
+    char *end;
+    const double v = strtod(at, &end);
+    RB_CHECK(end != at && v > 0 && isfinite(v) && (*end == '+' || !*end), RB_EINVAL,
+             "axis %s: '%s' is no list of positive numbers, separated by +", axis, text);
+    length += (size_t)snprintf(out + length, TEXT - length, "%s%.9g", length ? "," : "", v / unit);
+    RB_CHECK(length < TEXT, RB_EINVAL, "axis %s: '%s' is too long", axis, text);
+    if (!*end) break;
+    at = end + 1;
+  }
+done:
+  return st;
 }
 static rb_status options_of(state *s, const rb_case *c) {
-  const char *terms = rb_case_axis(c, "terms", "both");
+  rb_status st = RB_OK;
+  const double voxel = 192.0 / (double)c->grid.n[0], of_defaults = 3; /* mm; what the defaults' alpha is for */
+  const char *terms = rb_case_axis(c, "terms", "both"), *mesh = rb_case_axis(c, "mesh", "voxel");
   s->options = rb_currents_defaults();
-  levels(c, "sigmas", "4+2", s->sigmas), levels(c, "steps", "0.5+0.25", s->steps);
-  levels(c, "iterations", "100+100", s->iterations);
+  s->options.alpha *= pow(of_defaults / voxel, 2);
+  RB_TRY(levels(c, "sigmas", "12+6", voxel, s->sigmas));
+  RB_TRY(levels(c, "steps", "1.5+0.75", voxel, s->steps));
+  RB_TRY(levels(c, "iterations", "100+100", 1, s->iterations));
   s->options.sigmas = s->sigmas, s->options.steps = s->steps, s->options.iterations = s->iterations;
+  if (strcmp(mesh, "voxel") != 0) RB_TRY(rb_case_number(c, "mesh", 0.5, &s->options.mesh));
   if (strcmp(terms, "posteriors") == 0) s->options.surface_weight = 0;
   if (strcmp(terms, "surfaces") == 0) s->options.image_weight = 0;
-  return RB_OK;
+done:
+  return st;
 }
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
@@ -57,8 +75,7 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   state s;
   (void)rotations;
   *backend = *host = 0;
-  options_of(&s, c);
-  if (rb_currents_predict(c->variant, &s.options, &shape, backend, host) == RB_OK &&
+  if (options_of(&s, c) == RB_OK && rb_currents_predict(c->variant, &s.options, &shape, backend, host) == RB_OK &&
       rb_variant_find(&rb_currents_solver_family, "cpu-f64", &twin) == RB_OK)
     rb_currents_predict(twin, &s.options, &shape, &wide, host);
   rb_clear();
@@ -194,8 +211,12 @@ done:
   return st;
 }
 
-static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {"terms", "both posteriors surfaces"},
-                                        {"sigmas", "*"},          {"steps", "*"},
-                                        {"iterations", "*"},      {NULL, NULL}};
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"terms", "both posteriors surfaces"},
+                                        {"mesh", "voxel 0.25 0.5 1"},
+                                        {"sigmas", "*"},
+                                        {"steps", "*"},
+                                        {"iterations", "*"},
+                                        {NULL, NULL}};
 const rb_workload rb_workload_anatomies = {
     "anatomies", &rb_currents_solver_family, predict, footprint, setup, run, poison, verify, teardown, axes};
