@@ -80,12 +80,17 @@ rb_status rb_surface_pair(const char *data, rb_mesh pair[2], rb_data_source *sou
   if (strcmp(data, "spheres") == 0) {
     RB_TRY(rb_mesh_sphere(5, 20, here, &pair[0]));
     RB_TRY(rb_mesh_sphere(5, 22, there, &pair[1]));
+  } else if (strcmp(data, "icosahedra") == 0) {
+    const double near[3] = {0.3, 0, 0};
+    RB_TRY(rb_mesh_sphere(0, 2, here, &pair[0]));
+    RB_TRY(rb_mesh_sphere(0, 2.2, near, &pair[1]));
   } else if (strcmp(data, "hemispheres") == 0) {
     RB_TRY(hemisphere("lh", &pair[0], source));
     RB_TRY(hemisphere("rh", &pair[1], &other));
     rb_mesh_mirror(&pair[1]);
   } else {
-    RB_CHECK(strcmp(data, "paper") == 0, RB_EINVAL, "unknown surfaces '%s': spheres, hemispheres, paper", data);
+    RB_CHECK(strcmp(data, "paper") == 0, RB_EINVAL, "unknown surfaces '%s': spheres, icosahedra, hemispheres, paper",
+             data);
     RB_TRY(hemisphere("lh", &left, &other));
     RB_TRY(hemisphere("rh", &right, &other));
     RB_TRY(join(&left, &right, &pair[1]));

@@ -7,6 +7,7 @@
 #include "experiments/runner/inputs/inputs.h"
 
 /* spheres      two icospheres of 20480 faces, radii 20 and 22, 3 apart: no data needed
+ * icosahedra   of 20 faces, radii 2 and 2.2, 0.3 apart
  * hemispheres  conte69's left, and its right mirrored
  * paper        as many faces as ha2012 section 5.2: the first 160535 of SPM's grey matter at 1/2, the first 127043 of
  *              both hemispheres of conte69 (open surfaces, as odd counts must be)

@@ -272,7 +272,7 @@ done:
   return st;
 }
 
-static const rb_workload_axis axes[] = {{"data", "spheres hemispheres paper"},
+static const rb_workload_axis axes[] = {{"data", "spheres icosahedra hemispheres paper"},
                                         {"size", RB_VALUES_SIZE},
                                         {"sigma", RB_VALUES_NUMBER},
                                         {"ratio", RB_VALUES_NUMBER},
