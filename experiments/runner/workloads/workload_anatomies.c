@@ -27,7 +27,7 @@ typedef struct {
   rb_currents *solver;
   rb_currents_result result;
   double first[TWIN_ITERATIONS], last, level_first; /* energies of the run; of the last level */
-  int level;
+  int level, compared;                              /* the first level's first iterations */
 } state;
 
 /* An axis' numbers over `unit`, with the commas that the solver takes. RB_EINVAL. */
@@ -115,7 +115,8 @@ done:
 
 static void keep(void *context, const rb_currents_row *row) {
   state *s = context;
-  if (row->iteration <= TWIN_ITERATIONS) s->first[row->iteration - 1] = row->energy;
+  if (row->level == 1 && row->iteration <= TWIN_ITERATIONS)
+    s->first[row->iteration - 1] = row->energy, s->compared = row->iteration;
   if (row->level != s->level) s->level = row->level, s->level_first = row->energy;
   s->last = row->energy;
 }
@@ -129,7 +130,7 @@ static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
   for (int k = 0; k < TWIN_ITERATIONS; k++) s->first[k] = NAN;
-  s->last = s->level_first = NAN, s->level = 0;
+  s->last = s->level_first = NAN, s->level = s->compared = 0;
   return RB_OK;
 }
 
@@ -196,11 +197,12 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   double off = 0;
   (void)turn;
   RB_TRY(twin_of(s, &e));
-  for (int k = 0; k < TWIN_ITERATIONS; k++) {
+  if (s->compared == 0) off = NAN; /* nothing ran */
+  for (int k = 0; k < s->compared; k++) {
     const double one = fabs(s->first[k] / e.energy[k] - 1);
     if (!(one <= off)) off = one; /* a NaN stays */
   }
-  rb_outcome_verify(o, "relative error of the first energies", off, 2e-4, "cpu float64, three iterations");
+  rb_outcome_verify(o, "relative error of the first energies", off, 2e-4, "cpu float64, up to three iterations");
   rb_outcome_verify(o, "energy at the last level's end over that at its start", s->last / s->level_first, 1,
                     "descent");
   RB_TRY(measure_overlaps(s, o));
