@@ -79,12 +79,13 @@ hash() { # FAMILY BACKEND ROOT...: of the words and names of the files that the 
 {
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
-  for family in $families $solvers register; do
+  # a solver may have the name of a family of kernels that it stands on: one hash is of both
+  for family in $(printf '%s\n' $families $solvers register | awk '!seen[$0]++'); do
     # the solver's folder, the kinds of case of the family, and what runs and times every case
     roots="experiments/runner/run/run_case.c experiments/runner/workloads/measure.c kernels/base/backend.c kernels/base/statistics.c"
     cpu="cpu_ref/base/backend_cpu.c" cuda="kernels/cuda/backend_cuda.cu" verb="^$"
     case " $(echo $solvers) " in *" $family "*) roots="$roots $(echo solvers/$family/*.c)" ;; esac
-    kinds=$(grep -lE "^ *(\"[a-z-]*\", *)?&rb_${family}_family,|^const rb_workload .*&rb_${family}_family," experiments/runner/workloads/*.c || true)
+    kinds=$(grep -lE "^ *(\"[a-z-]*\", *)?&rb_${family}(_solver)?_family,|^const rb_workload .*&rb_${family}(_solver)?_family," experiments/runner/workloads/*.c || true)
     if [ $family = register ]; then # the verb on images by claire
       roots="$roots solvers/claire/claire.c solvers/claire/claire_solver.c experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="claire_solver"
     fi

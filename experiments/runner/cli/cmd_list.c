@@ -81,14 +81,12 @@ static void list_solvers(void) {
   for (int i = 0; i < PROGRAMS; i++) list_variants(programs[i], NULL);
 }
 
-/* One family's or solver's variants. */
+/* One family's or solver's variants; both where they share a name. */
 static int list_one(const char *name) {
   const rb_family *f;
   const rb_solver *s;
-  if (rb_solver_find(name, &s) == RB_OK) {
-    list_variants(s->family, s);
-    return 1;
-  }
+  const int solver = rb_solver_find(name, &s) == RB_OK;
+  if (solver) list_variants(s->family, s);
   rb_clear();
   for (int i = 0; i < PROGRAMS; i++)
     if (strcmp(name, programs[i]->name) == 0) {
@@ -97,7 +95,7 @@ static int list_one(const char *name) {
     }
   if (rb_family_find(name, &f) != RB_OK) {
     rb_clear();
-    return 0;
+    return solver;
   }
   printf("%s: %s\n", f->name, f->what);
   for (int v = 0; v < f->count; v++)

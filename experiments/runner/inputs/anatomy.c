@@ -124,11 +124,13 @@ static rb_status place_surfaces(rb_anatomy *a, const rb_volume *on, const char *
   RB_CHECK(a->surface, RB_ENOMEM, "host memory");
   for (int k = 0; k < a->surfaces; k++) {
     RB_TRY(into_voxels(&world, &a->mesh[k], &a->surface[k]));
-    RB_TRY(check_place(names ? names[k] : "a phantom's surface", a, on, &a->surface[k]));
+    RB_TRY(check_place(names ? names[k] : "a surface", a, on, &a->surface[k]));
   }
 done:
   return st;
 }
+
+rb_status rb_anatomy_place(rb_anatomy *a) { return place_surfaces(a, &a->like, NULL); }
 
 rb_status rb_anatomy_read(const char *const *posteriors, int channels, const char *const *surfaces, int count,
                           const rb_volume *like, rb_anatomy *out) {
@@ -197,7 +199,7 @@ static rb_status phantom_surfaces(rb_anatomy *a, const float *cerebellum) {
   RB_TRY(rb_isosurface(a->grid, a->posteriors, 0.5, &world, 0, &a->mesh[0]));
   RB_TRY(rb_isosurface(a->grid, brain, 0.5, &world, 0, &a->mesh[1]));
   RB_TRY(rb_isosurface(a->grid, cerebellum, 0.5, &world, 0, &a->mesh[2]));
-  RB_TRY(place_surfaces(a, &a->like, NULL));
+  RB_TRY(rb_anatomy_place(a));
 done:
   free(brain);
   return st;
@@ -238,8 +240,7 @@ done:
 
 /* ---- overlaps ---- */
 
-/* The most probable class of voxel i; `channels` stands for what is left to 1. */
-static int class_of(int64_t n, int channels, const float *p, int64_t i) {
+int rb_most_probable(int64_t n, int channels, const float *p, int64_t i) {
   int best = channels;
   float rest = 1, most;
   for (int k = 0; k < channels; k++) rest -= p[k * n + i];
@@ -255,7 +256,7 @@ void rb_class_overlaps(rb_grid grid, int channels, const float *moved, const flo
     int64_t a = 0, b = 0, both = 0;
 #pragma omp parallel for schedule(static) reduction(+ : a, b, both)
     for (int64_t i = 0; i < n; i++) {
-      const int m = class_of(n, channels, moved, i), f = class_of(n, channels, fixed, i);
+      const int m = rb_most_probable(n, channels, moved, i), f = rb_most_probable(n, channels, fixed, i);
       const int in_m = c <= channels ? m == c : m < 2, in_f = c <= channels ? f == c : f < 2;
       a += in_m, b += in_f, both += in_m && in_f;
     }

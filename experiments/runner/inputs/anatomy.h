@@ -25,6 +25,8 @@ rb_status rb_anatomy_read(const char *const *posteriors, int channels, const cha
 /* Two phantoms of wm, gm with cerebellum, csf on size^3 voxels of 192/size mm, with closed surfaces of wm, gm and
  * cerebellum: a small head with a smaller cerebellum, and a large one. which: 0, 1. */
 rb_status rb_anatomy_phantom(int64_t size, int which, rb_anatomy *out);
+/* Makes a->surface of a->mesh. */
+rb_status rb_anatomy_place(rb_anatomy *a);
 void rb_anatomy_free(rb_anatomy *a);
 
 /* x [3][vertices] in voxels along x1, x2, x3 to x, y, z in mm of the world: of the anatomy whose grid it is. */
@@ -32,6 +34,9 @@ void rb_anatomy_to_world(const rb_anatomy *a, int64_t vertices, double *x);
 /* As a solver sees it. */
 rb_subject rb_anatomy_subject(const rb_anatomy *a);
 rb_problem_shape rb_anatomy_shape(const rb_anatomy *moving, const rb_anatomy *fixed);
+
+/* The most probable class of voxel i of posteriors [channels][n]; `channels` stands for what is left to 1. */
+int rb_most_probable(int64_t n, int channels, const float *posteriors, int64_t i);
 
 /* Overlaps of a class by the most probable class of each voxel; what all posteriors leave to 1 is one more class. */
 typedef struct {

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* anatomies: a whole registration of class posteriors and surfaces (ha2012, Table 1 and section 5.2), on two phantom
- * heads: a small one with a smaller cerebellum onto a large one.
+/* anatomies: a whole registration of class posteriors and surfaces (ha2012, Table 1 and section 5.2): of two phantom
+ * heads, a small one with a smaller cerebellum onto a large one, or (data: brains, size 64x76x64) of a neonate onto
+ * an adult (inputs/brains.h), whose cerebellum is compared apart.
  *
- * Axis `terms`: what drives it (both, posteriors, surfaces). sigmas, steps, iterations: of the levels, separated by
- * +, as in 4+2. Timed: the solve. Verified: the energy falls to less than it was; orientation is kept; and the first
- * iterations' energies are those of the same solver in float64 on the CPU, which shares no kernel with the GPU's. */
+ * Axis `terms`: what drives it (both, posteriors, surfaces). sigmas and steps in mm, and iterations, of the levels,
+ * separated by +, as in 12+6, or all three of a level in one axis, levels: 12/1.5/100+6/0.75/100; mesh: the particle
+ * mesh's spacing over sigma, or "voxel". The operator's smoothing has one length in mm, too, so that a size changes
+ * the resolution alone. Timed: the solve. Verified: the energy falls within a level; orientation is kept; and the
+ * first iterations' energies are those of the same solver in float64 on the CPU, which shares no kernel with the
+ * GPU's. */
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/anatomy.h"
+#include "experiments/runner/inputs/brains.h"
 #include "experiments/runner/workloads/workload.h"
+#include "solvers/common/by_displacement.h"
 #include "solvers/currents/currents.h"
 
 #include <math.h>
@@ -22,6 +28,7 @@ typedef struct {
   rb_currents_options options;
   char sigmas[TEXT], steps[TEXT], iterations[TEXT];
   rb_anatomy head[2];
+  float *classes[2]; /* of brains: [RB_BRAIN_CLASSES][n] */
   rb_subject subject[2];
   rb_problem problem;
   rb_currents *solver;
@@ -48,15 +55,39 @@ static rb_status levels(const rb_case *c, const char *axis, const char *fallback
 done:
   return st;
 }
+static int of_brains(const rb_case *c) { return strcmp(rb_case_axis(c, "data", "heads"), "brains") == 0; }
+/* sigma/step/iterations a level, separated by +. RB_EINVAL. */
+static rb_status level_triples(const char *text, double unit, state *s) {
+  rb_status st = RB_OK;
+  char *const to[3] = {s->sigmas, s->steps, s->iterations};
+  size_t length[3] = {0};
+  for (const char *at = text; *at;) {
+    for (int k = 0; k < 3; k++) {
+      char *end;
+      const double v = strtod(at, &end);
+      RB_CHECK(end != at && v > 0 && isfinite(v) && (k < 2 ? *end == '/' : *end == '+' || !*end), RB_EINVAL,
+               "axis levels: '%s' is no sigma/step/iterations, separated by +", text);
+      length[k] +=
+          (size_t)snprintf(to[k] + length[k], TEXT - length[k], "%s%.9g", length[k] ? "," : "", k < 2 ? v / unit : v);
+      RB_CHECK(length[k] < TEXT, RB_EINVAL, "axis levels: '%s' is too long", text);
+      at = *end ? end + 1 : end;
+    }
+  }
+done:
+  return st;
+}
 static rb_status options_of(state *s, const rb_case *c) {
   rb_status st = RB_OK;
-  const double voxel = 192.0 / (double)c->grid.n[0], of_defaults = 3; /* mm; what the defaults' alpha is for */
+  /* mm; what the defaults' alpha is for, and the case's */
+  const double of_defaults = 3, voxel = of_brains(c) ? 3 : 192.0 / (double)c->grid.n[0];
+  const char *triples = rb_case_axis(c, "levels", NULL);
   const char *terms = rb_case_axis(c, "terms", "both"), *mesh = rb_case_axis(c, "mesh", "voxel");
   s->options = rb_currents_defaults();
   s->options.alpha *= pow(of_defaults / voxel, 2);
   RB_TRY(levels(c, "sigmas", "12+6", voxel, s->sigmas));
   RB_TRY(levels(c, "steps", "1.5+0.75", voxel, s->steps));
   RB_TRY(levels(c, "iterations", "100+100", 1, s->iterations));
+  if (triples) RB_TRY(level_triples(triples, voxel, s));
   s->options.sigmas = s->sigmas, s->options.steps = s->steps, s->options.iterations = s->iterations;
   if (strcmp(mesh, "voxel") != 0) RB_TRY(rb_case_number(c, "mesh", 0.5, &s->options.mesh));
   if (strcmp(terms, "posteriors") == 0) s->options.surface_weight = 0;
@@ -88,7 +119,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_currents_solver_destroy(s->solver);
-  for (int k = 0; k < 2; k++) rb_anatomy_free(&s->head[k]);
+  for (int k = 0; k < 2; k++) rb_anatomy_free(&s->head[k]), free(s->classes[k]);
   free(s);
 }
 
@@ -98,10 +129,13 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c, s->backend = b;
-  RB_CHECK(c->grid.n[0] == c->grid.n[1] && c->grid.n[1] == c->grid.n[2], RB_EINVAL, "phantom heads are cubes");
+  RB_CHECK(of_brains(c) || (c->grid.n[0] == c->grid.n[1] && c->grid.n[1] == c->grid.n[2]), RB_EINVAL,
+           "phantom heads are cubes");
   RB_TRY(options_of(s, c));
   for (int k = 0; k < 2; k++) {
-    RB_TRY(rb_anatomy_phantom(c->grid.n[0], k, &s->head[k]));
+    RB_TRY(of_brains(c) ? rb_brain(k, &s->head[k], &s->classes[k])
+                        : rb_anatomy_phantom(c->grid.n[0], k, &s->head[k]));
+    RB_CHECK(rb_grid_points(s->head[k].grid) == rb_grid_points(c->grid), RB_EINVAL, "brains have size 64x76x64");
     s->subject[k] = rb_anatomy_subject(&s->head[k]);
   }
   s->problem = (rb_problem){rb_anatomy_shape(&s->head[0], &s->head[1]), &s->subject[1], &s->subject[0]};
@@ -159,27 +193,50 @@ done:
   return st;
 }
 
-static rb_status measure_overlaps(state *s, rb_outcome *o) {
-  static const char *const before[] = {"overlap_wm_before", "overlap_gm_before", "overlap_csf_before", NULL,
-                                       "overlap_parenchyma_before"},
-                           *const after[] = {"overlap_wm", "overlap_gm", "overlap_csf", NULL, "overlap_parenchyma"},
-                           *const dice[] = {"dice_wm", "dice_gm", "dice_csf", NULL, "dice_parenchyma"};
+/* The template's classes as they are now, [count][n]: what the solver pulls back, or what its displacement carries.
+ */
+static rb_status moved_classes(state *s, int count, float *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->c->grid);
-  rb_class_overlap was[5], is[5];
+  float *u = NULL;
+  if (!s->classes[0]) return rb_currents_warped(s->solver, out);
+  u = malloc(3 * (size_t)n * sizeof *u);
+  RB_CHECK(u, RB_ENOMEM, "host memory");
+  RB_TRY(rb_currents_displacement(s->solver, u));
+  for (int k = 0; k < count; k++) RB_TRY(rb_displaced_image(s->c->grid, u, s->classes[0] + k * n, out + k * n));
+done:
+  free(u);
+  return st;
+}
+
+static rb_status measure_overlaps(state *s, rb_outcome *o) {
+  /* wm, gm, csf, of brains the cerebellum; wm and gm together */
+  static const char *const names[][3] = {{"overlap_wm_before", "overlap_wm", "dice_wm"},
+                                         {"overlap_gm_before", "overlap_gm", "dice_gm"},
+                                         {"overlap_csf_before", "overlap_csf", "dice_csf"},
+                                         {"overlap_cerebellum_before", "overlap_cerebellum", "dice_cerebellum"},
+                                         {"overlap_parenchyma_before", "overlap_parenchyma", "dice_parenchyma"}};
+  rb_status st = RB_OK;
+  const int brains = s->classes[0] != NULL, count = brains ? RB_BRAIN_CLASSES : 3;
+  const int64_t n = rb_grid_points(s->c->grid);
+  const float *before[2];
+  rb_class_overlap was[RB_BRAIN_CLASSES + 2], is[RB_BRAIN_CLASSES + 2];
   double least = INFINITY, most = -INFINITY;
-  float *moved = malloc(3 * (size_t)n * sizeof *moved);
+  float *moved = malloc((size_t)count * (size_t)n * sizeof *moved);
   RB_CHECK(moved, RB_ENOMEM, "host memory");
+  for (int k = 0; k < 2; k++) before[k] = brains ? s->classes[k] : s->head[k].posteriors;
   RB_TRY(rb_currents_determinant(s->solver, moved));
   for (int64_t i = 0; i < n; i++) least = fmin(least, (double)moved[i]), most = fmax(most, (double)moved[i]);
-  RB_TRY(rb_currents_warped(s->solver, moved));
-  rb_class_overlaps(s->c->grid, 3, s->head[0].posteriors, s->head[1].posteriors, was);
-  rb_class_overlaps(s->c->grid, 3, moved, s->head[1].posteriors, is);
-  for (int c = 0; c < 5; c++) {
-    if (!after[c]) continue;
-    rb_outcome_metric(o, before[c], was[c].printed, "1", "|A n B| / |B| by the most probable class, B the reference");
-    rb_outcome_metric(o, after[c], is[c].printed, "1", "the same after");
-    rb_outcome_metric(o, dice[c], is[c].dice, "1", "2 |A n B| / (|A| + |B|) after");
+  RB_TRY(moved_classes(s, count, moved));
+  rb_class_overlaps(s->c->grid, count, before[0], before[1], was);
+  rb_class_overlaps(s->c->grid, count, moved, before[1], is);
+  for (int k = 0; k < 5; k++) {
+    const int c = k == 4 ? count + 1 : k;
+    if (k == 3 && !brains) continue;
+    rb_outcome_metric(o, names[k][0], was[c].printed, "1",
+                      "|A n B| / |B| by the most probable class, B the reference");
+    rb_outcome_metric(o, names[k][1], is[c].printed, "1", "the same after");
+    rb_outcome_metric(o, names[k][2], is[c].dice, "1", "2 |A n B| / (|A| + |B|) after");
   }
   rb_outcome_metric(o, "det_min", least, "1", "min over voxels of det(I + du/dx)");
   rb_outcome_metric(o, "det_max", most, "1", "max");
@@ -217,6 +274,8 @@ done:
 }
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"data", "heads brains"},
+                                        {"levels", "*"},
                                         {"terms", "both posteriors surfaces"},
                                         {"mesh", "voxel 0.25 0.5 1"},
                                         {"sigmas", "*"},

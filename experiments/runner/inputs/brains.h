@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A neonate's and an adult's anatomy of public atlases, in place of ha2012's subjects: class posteriors on 64 x 76 x
+ * 64 voxels of 3 mm in the adult's world, the neonate brought there by an affine map, and surfaces. */
+#ifndef RB_BRAINS_H
+#define RB_BRAINS_H
+
+#include "experiments/runner/inputs/anatomy.h"
+
+enum { RB_BRAIN_CLASSES = 4 }; /* wm, gm, csf, cerebellum */
+
+/* which: 0 the neonate (M-CRIB), 1 the adult (SPM's priors; its cerebellum by AAL's labels). anatomy: what drives a
+ * registration, wm, gm with cerebellum, csf, and surfaces of the most probable wm, gm, cerebellum. classes
+ * [RB_BRAIN_CLASSES][n], malloc'd: what is compared. RB_ENOTFOUND when a data set is absent. */
+rb_status rb_brain(int which, rb_anatomy *anatomy, float **classes);
+#endif
