@@ -66,10 +66,13 @@ static void put(const oracle *p, void *x, int64_t i, double v) {
   else
     ((float *)x)[i] = (float)v;
 }
+static rb_array view(const oracle *p, int components, const double *data) {
+  return rb_array_view(p->head.backend, RB_F64, components * p->n, data);
+}
 static rb_status at_feet(oracle *p, const double *f, const double *x, double *out) {
   rb_status st = RB_OK;
-  RB_TRY(rb_interp_load(p->interp, f));
-  RB_TRY(rb_interp_eval(p->interp, p->n, x, out));
+  RB_TRY(rb_interp_load(p->interp, view(p, 1, f)));
+  RB_TRY(rb_interp_eval(p->interp, p->n, view(p, 3, x), view(p, 1, out)));
 done:
   return st;
 }
@@ -129,12 +132,12 @@ static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
   rb_status st = RB_OK;
   oracle *p = (oracle *)head;
   int steps = head->desc.steps;
-  RB_TRY(rb_divergence(p->derivative, p->v, p->gx));
+  RB_TRY(rb_divergence(p->derivative, view(p, 3, p->v), view(p, 1, p->gx)));
   RB_TRY(at_feet(p, p->gx, p->x[1], p->gx + p->n));
   for (int64_t i = 0; i < 3 * p->n; i++) put(p, b, i, 0);
   for (int j = steps; j >= 0; j--) {
     if (j < steps) RB_TRY(grow(p, p->x[1], lambda));
-    RB_TRY(rb_gradient(p->derivative, p->m + j * p->n, p->g));
+    RB_TRY(rb_gradient(p->derivative, view(p, 1, p->m + j * p->n), view(p, 3, p->g)));
     double w = (j == 0 || j == steps ? 0.5 : 1.0) / steps;
     for (int64_t i = 0; i < 3 * p->n; i++) put(p, b, i, get(p, b, i) + w * get(p, lambda, i % p->n) * p->g[i]);
   }
@@ -155,7 +158,7 @@ static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) 
     for (int64_t i = 0; i < n; i++) put(p, mt, i, p->w[n + i]);
     for (int after = 0; after < 2; after++)
       for (int c = 0; c < 3; c++) {
-        RB_TRY(rb_gradient(p->derivative, p->m + (j + after) * n, p->g));
+        RB_TRY(rb_gradient(p->derivative, view(p, 1, p->m + (j + after) * n), view(p, 3, p->g)));
         double *a = p->g + c * n, *u = p->vt + c * n;
         if (!after) {
           RB_TRY(at_feet(p, a, p->x[0], p->gx));

@@ -33,14 +33,21 @@ rb_status rb_average_clear(rb_average_plan *p) {
   if (ops_of(p)->clear) ops_of(p)->clear(p);
   return p->backend->fill(p->sums, 0, rb_average_sum_bytes(&p->desc));
 }
-rb_status rb_average_add(rb_average_plan *p, double weight, const void *image) {
-  if (!(weight > 0) || !isfinite(weight))
-    return RB_FAIL(RB_EINVAL, "average: weight %g; it must be positive", weight);
-  return ops_of(p)->add(p, weight, image);
+rb_status rb_average_add(rb_average_plan *p, double weight, rb_array image) {
+  rb_status st = RB_OK;
+  RB_CHECK(weight > 0 && isfinite(weight), RB_EINVAL, "average: weight %g; it must be positive", weight);
+  RB_NEED(p, "average", image, p->desc.count);
+  RB_TRY(ops_of(p)->add(p, weight, image.data));
+done:
+  return st;
 }
-rb_status rb_average_finish(rb_average_plan *p, double total, void *out) {
-  if (!(total > 0) || !isfinite(total)) return RB_FAIL(RB_EINVAL, "average: weights add up to %g", total);
-  return ops_of(p)->finish(p, total, out);
+rb_status rb_average_finish(rb_average_plan *p, double total, rb_array out) {
+  rb_status st = RB_OK;
+  RB_CHECK(total > 0 && isfinite(total), RB_EINVAL, "average: weights add up to %g", total);
+  RB_NEED(p, "average", out, p->desc.count);
+  RB_TRY(ops_of(p)->finish(p, total, out.data));
+done:
+  return st;
 }
 void *rb_average_sums(rb_average_plan *p) { return p->sums; }
 void rb_average_destroy(rb_average_plan *p) {

@@ -9,7 +9,7 @@
 #ifndef RB_AVERAGE_H
 #define RB_AVERAGE_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -45,9 +45,9 @@ rb_status rb_average_create(const rb_variant *variant, const rb_average_desc *de
 /* Begin a new mean. */
 rb_status rb_average_clear(rb_average_plan *p);
 /* weight: positive and finite. */
-rb_status rb_average_add(rb_average_plan *p, double weight, const void *image);
+rb_status rb_average_add(rb_average_plan *p, double weight, rb_array image);
 /* The sums over `total`, the sum of all weights; sums stay. */
-rb_status rb_average_finish(rb_average_plan *p, double total, void *out);
+rb_status rb_average_finish(rb_average_plan *p, double total, rb_array out);
 /* The sums, backend memory [count]: a team adds them between add and finish. */
 void *rb_average_sums(rb_average_plan *p);
 size_t rb_average_sum_bytes(const rb_average_desc *desc);

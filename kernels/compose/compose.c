@@ -21,44 +21,77 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
 done:
   return st;
 }
+static int64_t nodes(const rb_compose_plan *p) { return rb_grid_points(p->desc.grid); }
 static rb_status load(rb_compose_plan *p, double a, int components, const void *f) {
   return ops_of(p)->load ? ops_of(p)->load(p, a, components, f) : RB_OK;
 }
 
-rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+rb_status rb_compose(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_load(p, a, s1));
   RB_TRY(rb_compose_loaded(p, a, s1, s2, out));
 done:
   return st;
 }
-rb_status rb_compose_load(rb_compose_plan *p, double a, const void *s1) { return load(p, a, 3, s1); }
-rb_status rb_compose_loaded(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
-  if (out == s1 || out == s2) return RB_FAIL(RB_EINVAL, "compose: out of place only");
-  return ops_of(p)->compose(p, a, s1, s2, out);
-}
-rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
+rb_status rb_compose_load(rb_compose_plan *p, double a, rb_array s1) {
   rb_status st = RB_OK;
-  RB_CHECK(out != f, RB_EINVAL, "compose: out of place only");
-  RB_TRY(load(p, 1, 1, f));
-  RB_TRY(ops_of(p)->warp(p, f, s, out));
+  RB_NEED(p, "compose", s1, 3 * nodes(p));
+  RB_TRY(load(p, a, 3, s1.data));
 done:
   return st;
 }
-rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out) {
-  return ops_of(p)->determinant(p, s, out);
+rb_status rb_compose_loaded(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", s1, 3 * nodes(p));
+  RB_NEED(p, "compose", s2, 3 * nodes(p));
+  RB_NEED(p, "compose", out, 3 * nodes(p));
+  RB_CHECK(out.data != s1.data && out.data != s2.data, RB_EINVAL, "compose: out of place only");
+  RB_TRY(ops_of(p)->compose(p, a, s1.data, s2.data, out.data));
+done:
+  return st;
 }
-rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
-  if (out == v || out == w) return RB_FAIL(RB_EINVAL, "compose: out of place only");
-  return ops_of(p)->bracket(p, v, w, out);
+rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", f, nodes(p));
+  RB_NEED(p, "compose", s, 3 * nodes(p));
+  RB_NEED(p, "compose", out, nodes(p));
+  RB_CHECK(out.data != f.data, RB_EINVAL, "compose: out of place only");
+  RB_TRY(load(p, 1, 1, f.data));
+  RB_TRY(ops_of(p)->warp(p, f.data, s.data, out.data));
+done:
+  return st;
 }
-rb_status rb_compose_longest_begin(rb_compose_plan *p, const void *s) { return ops_of(p)->longest(p, s); }
+rb_status rb_compose_determinant(rb_compose_plan *p, rb_array s, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", s, 3 * nodes(p));
+  RB_NEED(p, "compose", out, nodes(p));
+  RB_TRY(ops_of(p)->determinant(p, s.data, out.data));
+done:
+  return st;
+}
+rb_status rb_compose_bracket(rb_compose_plan *p, rb_array v, rb_array w, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", v, 3 * nodes(p));
+  RB_NEED(p, "compose", w, 3 * nodes(p));
+  RB_NEED(p, "compose", out, 3 * nodes(p));
+  RB_CHECK(out.data != v.data && out.data != w.data, RB_EINVAL, "compose: out of place only");
+  RB_TRY(ops_of(p)->bracket(p, v.data, w.data, out.data));
+done:
+  return st;
+}
+rb_status rb_compose_longest_begin(rb_compose_plan *p, rb_array s) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", s, 3 * nodes(p));
+  RB_TRY(ops_of(p)->longest(p, s.data));
+done:
+  return st;
+}
 rb_status rb_compose_longest_end(rb_compose_plan *p, double *out) {
   rb_status st = ops_of(p)->longest_end ? ops_of(p)->longest_end(p) : RB_OK;
   *out = p->longest;
   return st;
 }
-rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out) {
+rb_status rb_compose_longest(rb_compose_plan *p, rb_array s, double *out) {
   rb_status st = RB_OK;
   *out = 0;
   RB_TRY(rb_compose_longest_begin(p, s));
@@ -73,13 +106,23 @@ static rb_status fits(const rb_compose_plan *p, rb_grid inner) {
                      (long long)inner.n[a], (long long)p->desc.grid.n[a]);
   return RB_OK;
 }
-rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
-  rb_status st = fits(p, inner);
-  return st == RB_OK ? ops_of(p)->pad(p, inner, f, out) : st;
+rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, rb_array f, rb_array out) {
+  rb_status st = RB_OK;
+  RB_TRY(fits(p, inner));
+  RB_NEED(p, "compose", f, rb_grid_points(inner));
+  RB_NEED(p, "compose", out, nodes(p));
+  RB_TRY(ops_of(p)->pad(p, inner, f.data, out.data));
+done:
+  return st;
 }
-rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out) {
-  rb_status st = fits(p, inner);
-  return st == RB_OK ? ops_of(p)->crop(p, inner, f, out) : st;
+rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, rb_array f, rb_array out) {
+  rb_status st = RB_OK;
+  RB_TRY(fits(p, inner));
+  RB_NEED(p, "compose", f, nodes(p));
+  RB_NEED(p, "compose", out, rb_grid_points(inner));
+  RB_TRY(ops_of(p)->crop(p, inner, f.data, out.data));
+done:
+  return st;
 }
 void rb_compose_destroy(rb_compose_plan *p) {
   if (p) ops_of(p)->destroy(p);

@@ -14,7 +14,7 @@
 #ifndef RB_COMPOSE_H
 #define RB_COMPOSE_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -59,21 +59,21 @@ int rb_compose_texture_floats(const rb_variant *variant);
 
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out);
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */
-rb_status rb_compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
-rb_status rb_compose_warp(rb_compose_plan *p, const void *f, const void *s, void *out);
-rb_status rb_compose_determinant(rb_compose_plan *p, const void *s, void *out);
-rb_status rb_compose_bracket(rb_compose_plan *p, const void *v, const void *w, void *out);
+rb_status rb_compose(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out);
+rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array out);
+rb_status rb_compose_determinant(rb_compose_plan *p, rb_array s, rb_array out);
+rb_status rb_compose_bracket(rb_compose_plan *p, rb_array v, rb_array w, rb_array out);
 /* NaN when the field holds one. In two halves, so that work issued between them keeps the backend busy; _end waits
  * for the value only. */
-rb_status rb_compose_longest_begin(rb_compose_plan *p, const void *s);
+rb_status rb_compose_longest_begin(rb_compose_plan *p, rb_array s);
 rb_status rb_compose_longest_end(rb_compose_plan *p, double *out);
-rb_status rb_compose_longest(rb_compose_plan *p, const void *s, double *out); /* both */
+rb_status rb_compose_longest(rb_compose_plan *p, rb_array s, double *out); /* both */
 /* f [inner] to out [n], and f [n] to out [inner]; no axis of inner longer than the grid's. */
-rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
-rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, const void *f, void *out);
+rb_status rb_compose_pad(rb_compose_plan *p, rb_grid inner, rb_array f, rb_array out);
+rb_status rb_compose_crop(rb_compose_plan *p, rb_grid inner, rb_array f, rb_array out);
 /* The two halves of rb_compose, to be timed apart: for variants without `load` the first does nothing. */
-rb_status rb_compose_load(rb_compose_plan *p, double a, const void *s1);
-rb_status rb_compose_loaded(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out);
+rb_status rb_compose_load(rb_compose_plan *p, double a, rb_array s1);
+rb_status rb_compose_loaded(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out);
 void rb_compose_destroy(rb_compose_plan *p); /* takes NULL */
 
 /* Oracle of one value of rb_compose, float64. */

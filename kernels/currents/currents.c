@@ -42,12 +42,25 @@ rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *
 done:
   return st;
 }
-rb_status rb_currents_load(rb_currents_plan *p, const void *y, const void *m) { return ops_of(p)->load(p, y, m); }
-rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, const void *x, const void *pair, void *u, void *z) {
-  if (n < 1 || n > p->desc.targets)
-    return RB_FAIL(RB_EINVAL, "currents: %lld targets; the plan is for up to %lld", (long long)n,
-                   (long long)p->desc.targets);
-  return ops_of(p)->eval(p, n, x, pair, u, z);
+rb_status rb_currents_load(rb_currents_plan *p, rb_array y, rb_array m) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "currents", y, 3 * p->desc.sources);
+  RB_NEED(p, "currents", m, 3 * p->desc.sources);
+  RB_TRY(ops_of(p)->load(p, y.data, m.data));
+done:
+  return st;
+}
+rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, rb_array x, rb_array pair, rb_array u, rb_array z) {
+  rb_status st = RB_OK;
+  RB_CHECK(n >= 1 && n <= p->desc.targets, RB_EINVAL, "currents: %lld targets; the plan is for up to %lld",
+           (long long)n, (long long)p->desc.targets);
+  RB_NEED(p, "currents", x, 3 * n);
+  RB_NEED(p, "currents", u, 3 * n);
+  RB_NEED_IF(p, "currents", z, 3 * n);
+  if (z.data) RB_NEED(p, "currents", pair, 3 * n);
+  RB_TRY(ops_of(p)->eval(p, n, x.data, pair.data, u.data, z.data));
+done:
+  return st;
 }
 rb_status rb_currents_energy(rb_currents_plan *p, double *energy) { return ops_of(p)->energy(p, energy); }
 void rb_currents_destroy(rb_currents_plan *p) {

@@ -23,7 +23,7 @@
 #ifndef RB_CURRENTS_H
 #define RB_CURRENTS_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -62,9 +62,9 @@ typedef struct {
 /* RB_EINVAL for sigma or counts that are not positive, and for a grid whose spacing exceeds 4 sigma. */
 rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *desc, rb_currents_plan **out);
 /* y and m must stay as they are until the last eval or energy that follows. */
-rb_status rb_currents_load(rb_currents_plan *p, const void *y, const void *m);
-/* n: at most desc.targets. z may be NULL, and then p. */
-rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, const void *x, const void *pair, void *u, void *z);
+rb_status rb_currents_load(rb_currents_plan *p, rb_array y, rb_array m);
+/* n: at most desc.targets. z may be no array, and then p. */
+rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, rb_array x, rb_array pair, rb_array u, rb_array z);
 /* E of what is loaded. Waits. */
 rb_status rb_currents_energy(rb_currents_plan *p, double *energy);
 void rb_currents_destroy(rb_currents_plan *p); /* takes NULL */

@@ -70,9 +70,12 @@ done:
 rb_status rb_currents_mesh_load(rb_currents_plan *head, const void *y, const void *m) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
+  const rb_currents_desc *d = &p->made_for;
   p->inverted = 0;
   RB_TRY(p->parts->to_grid(p, y));
-  RB_TRY(rb_splat_run(p->splat, p->points, m, p->grid));
+  RB_TRY(rb_splat_run(p->splat, rb_array_view(head->backend, d->dtype, 3 * d->sources, p->points),
+                      rb_array_view(head->backend, d->dtype, 3 * d->sources, m),
+                      rb_array_view(head->backend, d->dtype, 3 * rb_grid_points(d->grid), p->grid)));
   RB_TRY(rb_fft_forward(p->fft, 3, p->grid, p->spectrum));
   RB_TRY(p->parts->filter(p));
 done:

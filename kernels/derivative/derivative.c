@@ -27,18 +27,22 @@ done:
 
 static const rb_derivative_ops *ops_of(const rb_derivative_plan *p) { return p->variant->ops; }
 
-rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g) {
+rb_status rb_gradient(rb_derivative_plan *plan, rb_array f, rb_array g) {
   rb_status st = RB_OK;
+  RB_NEED(plan, "gradient", f, rb_grid_points(plan->desc.grid));
+  RB_NEED(plan, "gradient", g, 3 * rb_grid_points(plan->desc.grid));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_GRADIENT));
-  RB_TRY(ops_of(plan)->gradient(plan, f, g));
+  RB_TRY(ops_of(plan)->gradient(plan, f.data, g.data));
   RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
 done:
   return st;
 }
-rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d) {
+rb_status rb_divergence(rb_derivative_plan *plan, rb_array v, rb_array d) {
   rb_status st = RB_OK;
+  RB_NEED(plan, "divergence", v, 3 * rb_grid_points(plan->desc.grid));
+  RB_NEED(plan, "divergence", d, rb_grid_points(plan->desc.grid));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_DIVERGENCE));
-  RB_TRY(ops_of(plan)->divergence(plan, v, d));
+  RB_TRY(ops_of(plan)->divergence(plan, v.data, d.data));
   RB_TRY(rb_profile_end(plan->backend, 3, rb_derivative_bytes(&plan->desc)));
 done:
   return st;

@@ -11,7 +11,7 @@
 #ifndef RB_DERIVATIVE_H
 #define RB_DERIVATIVE_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -42,8 +42,8 @@ typedef struct {
 
 /* RB_EINVAL for an axis outside 1 .. 2^20. In and out must not overlap. */
 rb_status rb_derivative_create(const rb_variant *variant, const rb_derivative_desc *desc, rb_derivative_plan **out);
-rb_status rb_gradient(rb_derivative_plan *plan, const void *f, void *g);
-rb_status rb_divergence(rb_derivative_plan *plan, const void *v, void *d);
+rb_status rb_gradient(rb_derivative_plan *plan, rb_array f, rb_array g);
+rb_status rb_divergence(rb_derivative_plan *plan, rb_array v, rb_array d);
 void rb_derivative_destroy(rb_derivative_plan *plan); /* takes NULL */
 
 /* Useful FLOPs of one gradient or divergence: 12 an axis and point for FD8, 2 for FD2, 2.5 N log2 N a

@@ -68,12 +68,25 @@ done:
   rb_elements_destroy(p);
   return st;
 }
-rb_status rb_elements_measure(const rb_elements_plan *p, const void *vertices, void *centres, void *moments) {
-  return ops_of(p)->measure(p, vertices, centres, moments);
+rb_status rb_elements_measure(const rb_elements_plan *p, rb_array vertices, rb_array centres, rb_array moments) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "elements", vertices, 3 * p->desc.vertices);
+  RB_NEED(p, "elements", centres, 3 * p->desc.elements);
+  RB_NEED(p, "elements", moments, 3 * p->desc.elements);
+  RB_TRY(ops_of(p)->measure(p, vertices.data, centres.data, moments.data));
+done:
+  return st;
 }
-rb_status rb_elements_gradient(const rb_elements_plan *p, const void *vertices, const void *w, const void *z,
-                               void *gradient) {
-  return ops_of(p)->gradient(p, vertices, w, z, gradient);
+rb_status rb_elements_gradient(const rb_elements_plan *p, rb_array vertices, rb_array w, rb_array z,
+                               rb_array gradient) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "elements", vertices, 3 * p->desc.vertices);
+  RB_NEED(p, "elements", w, 3 * p->desc.elements);
+  RB_NEED_IF(p, "elements", z, 3 * p->desc.elements);
+  RB_NEED(p, "elements", gradient, 3 * p->desc.vertices);
+  RB_TRY(ops_of(p)->gradient(p, vertices.data, w.data, z.data, gradient.data));
+done:
+  return st;
 }
 void rb_elements_destroy(rb_elements_plan *p) {
   if (!p) return;

@@ -15,7 +15,7 @@
 #ifndef RB_ELEMENTS_H
 #define RB_ELEMENTS_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -49,9 +49,9 @@ typedef struct {
 
 /* RB_EINVAL for an index outside 0 .. vertices - 1, with the element's number. */
 rb_status rb_elements_create(const rb_variant *variant, const rb_elements_desc *desc, rb_elements_plan **out);
-rb_status rb_elements_measure(const rb_elements_plan *p, const void *vertices, void *centres, void *moments);
-rb_status rb_elements_gradient(const rb_elements_plan *p, const void *vertices, const void *w, const void *z,
-                               void *gradient);
+rb_status rb_elements_measure(const rb_elements_plan *p, rb_array vertices, rb_array centres, rb_array moments);
+rb_status rb_elements_gradient(const rb_elements_plan *p, rb_array vertices, rb_array w, rb_array z,
+                               rb_array gradient);
 void rb_elements_destroy(rb_elements_plan *p); /* takes NULL */
 
 /* Least traffic of measure: the vertices and indices once, centres and moments once. */

@@ -9,13 +9,13 @@
  * dot         sum_p x_p y_p              products and sum in float64
  * extremes    least, greatest and sum of x in float64; a NaN makes all three NaN
  *
- * Arrays have `count` values of the plan's type; an operand whose coefficient is 0 is not read and may be NULL. Any
- * of them may be the same array. combine, multiply and dot are the Krylov method's (solvers/krylov), displace the
+ * Arrays have `count` values of the plan's type; an operand whose coefficient is 0 is not read and may be no array.
+ * Any of them may be the same array. combine, multiply and dot are the Krylov method's (solvers/krylov), displace the
  * semi-Lagrangian characteristics' (brunn2020 section 2.2.2). */
 #ifndef RB_FIELD_H
 #define RB_FIELD_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -55,18 +55,18 @@ typedef struct {
 
 /* `count` bounds the n of every later call. */
 rb_status rb_field_create(const rb_variant *variant, const rb_field_desc *desc, rb_field_plan **out);
-rb_status rb_field_fill(rb_field_plan *p, int64_t n, double a, void *z);
-rb_status rb_field_combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c,
-                           void *z);
-rb_status rb_field_multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c, void *z);
-rb_status rb_field_divide(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, void *z);
-/* w may be NULL: X = i + a v. v NULL too: the nodes themselves. */
-rb_status rb_field_displace(rb_field_plan *p, rb_grid g, const double a[3], const void *v, const double b[3],
-                            const void *w, void *x);
-rb_status rb_field_dot(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out);
-/* The same sum into backend memory, without waiting for it. */
-rb_status rb_field_dot_kept(rb_field_plan *p, int64_t n, const void *x, const void *y, double *kept);
-rb_status rb_field_extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out);
+rb_status rb_field_fill(rb_field_plan *p, int64_t n, double a, rb_array z);
+rb_status rb_field_combine(rb_field_plan *p, int64_t n, double a, rb_array x, double b, rb_array y, double c,
+                           rb_array z);
+rb_status rb_field_multiply(rb_field_plan *p, int64_t n, double a, rb_array x, rb_array y, double c, rb_array z);
+rb_status rb_field_divide(rb_field_plan *p, int64_t n, double a, rb_array x, rb_array y, rb_array z);
+/* Without w: X = i + a v; without v, too: the nodes themselves. */
+rb_status rb_field_displace(rb_field_plan *p, rb_grid g, const double a[3], rb_array v, const double b[3], rb_array w,
+                            rb_array x);
+rb_status rb_field_dot(rb_field_plan *p, int64_t n, rb_array x, rb_array y, double *out);
+/* The same sum into `kept`, one float64, without waiting for it. */
+rb_status rb_field_dot_kept(rb_field_plan *p, int64_t n, rb_array x, rb_array y, rb_array kept);
+rb_status rb_field_extremes(rb_field_plan *p, int64_t n, rb_array x, rb_extremes *out);
 void rb_field_destroy(rb_field_plan *p); /* takes NULL */
 
 /* Largest accepted |z - oracle| when every term is at most `range`: one rounding a term. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 static const rb_force_ops *ops_of(const rb_force_plan *p) { return p->variant->ops; }
+static int64_t nodes(const rb_force_plan *p) { return rb_grid_points(p->desc.grid); }
 
 rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, rb_force_plan **out) {
   rb_status st = RB_OK;
@@ -26,17 +27,30 @@ done:
   rb_force_destroy(p);
   return st;
 }
-rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
-  if (!(ratio > 0) || !isfinite(ratio))
-    return RB_FAIL(RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
-  return ops_of(p)->force(p, ratio, fixed, warped, u);
-}
-rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept) {
-  return ops_of(p)->energy(p, fixed, warped, kept);
-}
-rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) {
+rb_status rb_force(rb_force_plan *p, double ratio, rb_array fixed, rb_array warped, rb_array u) {
   rb_status st = RB_OK;
-  RB_TRY(ops_of(p)->energy(p, fixed, warped, p->kept));
+  RB_CHECK(ratio > 0 && isfinite(ratio), RB_EINVAL, "force: sigma_i / sigma_x is %g; it must be positive", ratio);
+  RB_NEED(p, "force", fixed, nodes(p));
+  RB_NEED(p, "force", warped, nodes(p));
+  RB_NEED(p, "force", u, 3 * nodes(p));
+  RB_TRY(ops_of(p)->force(p, ratio, fixed.data, warped.data, u.data));
+done:
+  return st;
+}
+rb_status rb_force_energy_kept(rb_force_plan *p, rb_array fixed, rb_array warped, rb_array kept) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "force", fixed, nodes(p));
+  RB_NEED(p, "force", warped, nodes(p));
+  RB_TRY(rb_array_check(kept, "force", "kept", p->backend, RB_F64, 1));
+  RB_TRY(ops_of(p)->energy(p, fixed.data, warped.data, kept.data));
+done:
+  return st;
+}
+rb_status rb_force_energy(rb_force_plan *p, rb_array fixed, rb_array warped, double *out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "force", fixed, nodes(p));
+  RB_NEED(p, "force", warped, nodes(p));
+  RB_TRY(ops_of(p)->energy(p, fixed.data, warped.data, p->kept));
   RB_TRY(p->backend->download(out, p->kept, sizeof *out));
 done:
   return st;

@@ -10,7 +10,7 @@
 #ifndef RB_FORCE_H
 #define RB_FORCE_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -39,11 +39,11 @@ typedef struct {
 
 rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, rb_force_plan **out);
 /* ratio: sigma_i / sigma_x, positive. */
-rb_status rb_force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u);
+rb_status rb_force(rb_force_plan *p, double ratio, rb_array fixed, rb_array warped, rb_array u);
 /* sum (fixed - warped)^2 over the nodes, summed in float64. Waits for the backend. */
-rb_status rb_force_energy(rb_force_plan *p, const void *fixed, const void *warped, double *out);
-/* The same without waiting: the sum stays in *kept, memory of the backend. */
-rb_status rb_force_energy_kept(rb_force_plan *p, const void *fixed, const void *warped, double *kept);
+rb_status rb_force_energy(rb_force_plan *p, rb_array fixed, rb_array warped, double *out);
+/* The same without waiting: the sum stays in `kept`, one float64. */
+rb_status rb_force_energy_kept(rb_force_plan *p, rb_array fixed, rb_array warped, rb_array kept);
 void rb_force_destroy(rb_force_plan *p); /* takes NULL */
 
 /* Least traffic: both images read, three components written. */

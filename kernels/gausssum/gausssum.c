@@ -30,19 +30,44 @@ static rb_status check_sigma(double sigma) {
                                       : RB_FAIL(RB_EINVAL, "the kernel's sigma is %g; it must be positive", sigma);
 }
 
-rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
-  rb_status st = check_sigma(sigma);
-  return st != RB_OK ? st : ops_of(p)->flow(p, sigma, q, m, hq, hp);
+static int64_t points(const rb_gausssum_plan *p) { return p->desc.dim * p->desc.n; }
+
+rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, rb_array q, rb_array m, rb_array hq, rb_array hp) {
+  rb_status st = RB_OK;
+  RB_TRY(check_sigma(sigma));
+  RB_NEED(p, "gausssum", q, points(p));
+  RB_NEED(p, "gausssum", m, points(p));
+  RB_NEED_IF(p, "gausssum", hq, points(p));
+  RB_NEED_IF(p, "gausssum", hp, points(p));
+  RB_TRY(ops_of(p)->flow(p, sigma, q.data, m.data, hq.data, hp.data));
+done:
+  return st;
 }
-rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
-                               const void *beta, void *fq, void *fp) {
-  rb_status st = check_sigma(sigma);
-  return st != RB_OK ? st : ops_of(p)->backward(p, sigma, q, m, alpha, beta, fq, fp);
+rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, rb_array q, rb_array m, rb_array alpha,
+                               rb_array beta, rb_array fq, rb_array fp) {
+  rb_status st = RB_OK;
+  RB_TRY(check_sigma(sigma));
+  RB_NEED(p, "gausssum", q, points(p));
+  RB_NEED(p, "gausssum", m, points(p));
+  RB_NEED(p, "gausssum", alpha, points(p));
+  RB_NEED(p, "gausssum", beta, points(p));
+  RB_NEED(p, "gausssum", fq, points(p));
+  RB_NEED(p, "gausssum", fp, points(p));
+  RB_TRY(ops_of(p)->backward(p, sigma, q.data, m.data, alpha.data, beta.data, fq.data, fp.data));
+done:
+  return st;
 }
-rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
-                          void *out) {
-  rb_status st = check_sigma(sigma);
-  return st != RB_OK ? st : ops_of(p)->sum(p, sigma, nx, x, q, m, out);
+rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, rb_array x, rb_array q, rb_array m,
+                          rb_array out) {
+  rb_status st = RB_OK;
+  RB_TRY(check_sigma(sigma));
+  RB_NEED(p, "gausssum", x, p->desc.dim * nx);
+  RB_NEED(p, "gausssum", q, points(p));
+  RB_NEED(p, "gausssum", m, points(p));
+  RB_NEED(p, "gausssum", out, p->desc.dim * nx);
+  RB_TRY(ops_of(p)->sum(p, sigma, nx, x.data, q.data, m.data, out.data));
+done:
+  return st;
 }
 int rb_gausssum_shoots(const rb_gausssum_plan *p) { return ops_of(p)->shoot && ops_of(p)->shoot_back; }
 static rb_status check_steps(const rb_gausssum_plan *p, double sigma, int steps) {
@@ -52,14 +77,30 @@ static rb_status check_steps(const rb_gausssum_plan *p, double sigma, int steps)
   if (st == RB_OK && steps < 2) st = RB_FAIL(RB_EINVAL, "%d time points; at least 2", steps);
   return st;
 }
-rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, void *q, void *m, void *hp0) {
-  rb_status st = check_steps(p, sigma, steps);
-  return st != RB_OK ? st : ops_of(p)->shoot(p, sigma, dt, steps, q, m, hp0);
+rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, rb_array q, rb_array m,
+                            rb_array hp0) {
+  rb_status st = RB_OK;
+  RB_TRY(check_steps(p, sigma, steps));
+  RB_NEED(p, "gausssum", q, steps * points(p));
+  RB_NEED(p, "gausssum", m, steps * points(p));
+  RB_NEED_IF(p, "gausssum", hp0, points(p));
+  RB_TRY(ops_of(p)->shoot(p, sigma, dt, steps, q.data, m.data, hp0.data));
+done:
+  return st;
 }
-rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q,
-                                 const void *m, const void *alpha, const void *beta, void *alpha0, void *beta0) {
-  rb_status st = check_steps(p, sigma, steps);
-  return st != RB_OK ? st : ops_of(p)->shoot_back(p, sigma, dt, steps, q, m, alpha, beta, alpha0, beta0);
+rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, rb_array q, rb_array m,
+                                 rb_array alpha, rb_array beta, rb_array alpha0, rb_array beta0) {
+  rb_status st = RB_OK;
+  RB_TRY(check_steps(p, sigma, steps));
+  RB_NEED(p, "gausssum", q, steps * points(p));
+  RB_NEED(p, "gausssum", m, steps * points(p));
+  RB_NEED(p, "gausssum", alpha, points(p));
+  RB_NEED(p, "gausssum", beta, points(p));
+  RB_NEED(p, "gausssum", alpha0, points(p));
+  RB_NEED(p, "gausssum", beta0, points(p));
+  RB_TRY(ops_of(p)->shoot_back(p, sigma, dt, steps, q.data, m.data, alpha.data, beta.data, alpha0.data, beta0.data));
+done:
+  return st;
 }
 void rb_gausssum_destroy(rb_gausssum_plan *p) {
   if (p) ops_of(p)->destroy(p);

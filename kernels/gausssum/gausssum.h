@@ -20,7 +20,7 @@
 #ifndef RB_GAUSSSUM_H
 #define RB_GAUSSSUM_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -58,21 +58,22 @@ typedef struct {
 } rb_gausssum_ops;
 
 rb_status rb_gausssum_create(const rb_variant *variant, const rb_gausssum_desc *desc, rb_gausssum_plan **out);
-/* m: momenta p. hq or hp may be NULL. H is 1/2 <m, hp>. */
-rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp);
-rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
-                               const void *beta, void *fq, void *fp);
+/* m: momenta p. hq or hp may be no array. H is 1/2 <m, hp>. */
+rb_status rb_gausssum_flow(rb_gausssum_plan *p, double sigma, rb_array q, rb_array m, rb_array hq, rb_array hp);
+rb_status rb_gausssum_backward(rb_gausssum_plan *p, double sigma, rb_array q, rb_array m, rb_array alpha,
+                               rb_array beta, rb_array fq, rb_array fp);
 /* x [dim][nx] -> out [dim][nx]. */
-rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
-                          void *out);
+rb_status rb_gausssum_sum(rb_gausssum_plan *p, double sigma, int64_t nx, rb_array x, rb_array q, rb_array m,
+                          rb_array out);
 /* A whole flow of explicit Euler steps at once, for variants that have it (rb_gausssum_shoots); steps counts time
  * points, at least 2. q, m: [steps][dim][n], the first of each given: q + dt Hp, m - dt Hq fill the others; hp0
- * [dim][n], which may be NULL, gets Hp of the first. Back along it: alpha, beta at the last time point -> alpha0,
+ * [dim][n], which may be no array, gets Hp of the first. Back along it: alpha, beta at the last time point -> alpha0,
  * beta0 at the first by alpha + dt fq, beta + dt fp; four arrays, none twice. */
 int rb_gausssum_shoots(const rb_gausssum_plan *p);
-rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, void *q, void *m, void *hp0);
-rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, const void *q,
-                                 const void *m, const void *alpha, const void *beta, void *alpha0, void *beta0);
+rb_status rb_gausssum_shoot(rb_gausssum_plan *p, double sigma, double dt, int steps, rb_array q, rb_array m,
+                            rb_array hp0);
+rb_status rb_gausssum_shoot_back(rb_gausssum_plan *p, double sigma, double dt, int steps, rb_array q, rb_array m,
+                                 rb_array alpha, rb_array beta, rb_array alpha0, rb_array beta0);
 void rb_gausssum_destroy(rb_gausssum_plan *p); /* takes NULL */
 
 /* The oracle's row i, for spot checks among many points: Hq_i, Hp_i, or with alpha and beta fq_i, fp_i. Arrays on the

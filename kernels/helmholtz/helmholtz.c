@@ -49,15 +49,25 @@ rb_status rb_helmholtz_create(const rb_variant *variant, const rb_helmholtz_desc
 done:
   return st;
 }
-rb_status rb_helmholtz_solve(rb_helmholtz_plan *p, const void *f, void *v) {
-  if (!ops_of(p)->solve) return RB_FAIL(RB_EINVAL, "helmholtz: %s makes sweeps, it does not solve", p->variant->name);
-  return ops_of(p)->solve(p, f, v);
+rb_status rb_helmholtz_solve(rb_helmholtz_plan *p, rb_array f, rb_array v) {
+  rb_status st = RB_OK;
+  RB_CHECK(ops_of(p)->solve, RB_EINVAL, "helmholtz: %s makes sweeps, it does not solve", p->variant->name);
+  RB_NEED(p, "helmholtz", f, 3 * rb_grid_points(p->desc.grid));
+  RB_NEED(p, "helmholtz", v, 3 * rb_grid_points(p->desc.grid));
+  RB_TRY(ops_of(p)->solve(p, f.data, v.data));
+done:
+  return st;
 }
-rb_status rb_helmholtz_sweep(rb_helmholtz_plan *p, int sweeps, double omega, const void *f, void *v) {
-  if (!ops_of(p)->sweep) return RB_FAIL(RB_EINVAL, "helmholtz: %s solves, it makes no sweeps", p->variant->name);
-  if (sweeps < 0 || !(omega > 0 && omega < 2))
-    return RB_FAIL(RB_EINVAL, "helmholtz: %d sweeps, omega %g; omega lies between 0 and 2", sweeps, omega);
-  return ops_of(p)->sweep(p, sweeps, omega, f, v);
+rb_status rb_helmholtz_sweep(rb_helmholtz_plan *p, int sweeps, double omega, rb_array f, rb_array v) {
+  rb_status st = RB_OK;
+  RB_CHECK(ops_of(p)->sweep, RB_EINVAL, "helmholtz: %s solves, it makes no sweeps", p->variant->name);
+  RB_CHECK(sweeps >= 0 && omega > 0 && omega < 2, RB_EINVAL,
+           "helmholtz: %d sweeps, omega %g; omega lies between 0 and 2", sweeps, omega);
+  RB_NEED(p, "helmholtz", f, 3 * rb_grid_points(p->desc.grid));
+  RB_NEED(p, "helmholtz", v, 3 * rb_grid_points(p->desc.grid));
+  RB_TRY(ops_of(p)->sweep(p, sweeps, omega, f.data, v.data));
+done:
+  return st;
 }
 void rb_helmholtz_destroy(rb_helmholtz_plan *p) {
   if (p) ops_of(p)->destroy(p);

@@ -20,7 +20,7 @@
 #ifndef RB_HELMHOLTZ_H
 #define RB_HELMHOLTZ_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -58,9 +58,9 @@ typedef struct {
  * iterative one. */
 rb_status rb_helmholtz_create(const rb_variant *variant, const rb_helmholtz_desc *desc, rb_helmholtz_plan **out);
 /* v = L^-1 f by a direct variant; f and v may not overlap. RB_EINVAL for an iterative one. */
-rb_status rb_helmholtz_solve(rb_helmholtz_plan *p, const void *f, void *v);
+rb_status rb_helmholtz_solve(rb_helmholtz_plan *p, rb_array f, rb_array v);
 /* `sweeps` more of an iterative variant from the present v, whose border layers must be 0. omega in (0, 2). */
-rb_status rb_helmholtz_sweep(rb_helmholtz_plan *p, int sweeps, double omega, const void *f, void *v);
+rb_status rb_helmholtz_sweep(rb_helmholtz_plan *p, int sweeps, double omega, rb_array f, rb_array v);
 void rb_helmholtz_destroy(rb_helmholtz_plan *p); /* takes NULL */
 /* Whether the variant solves; else it sweeps. */
 int rb_helmholtz_is_direct(const rb_variant *variant);

@@ -30,21 +30,24 @@ done:
 static const rb_interp_ops *ops_of(const rb_interp_plan *p) { return p->variant->ops; }
 
 /* Loading is part of an interpolation's time, and counts as none. */
-rb_status rb_interp_load(rb_interp_plan *plan, const void *f) {
+rb_status rb_interp_load(rb_interp_plan *plan, rb_array f) {
   rb_status st = RB_OK;
+  RB_NEED(plan, "interp", f, rb_grid_points(plan->desc.grid) * plan->desc.components);
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_INTERP));
-  RB_TRY(ops_of(plan)->load(plan, f));
+  RB_TRY(ops_of(plan)->load(plan, f.data));
   RB_TRY(rb_profile_end(plan->backend, 0, 0));
 done:
   return st;
 }
 
-rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, const void *x, void *out) {
+rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, rb_array x, rb_array out) {
   if (np < 0) return RB_FAIL(RB_EINVAL, "interp: %lld points", (long long)np);
   rb_status st = RB_OK;
   if (np == 0) return st;
+  RB_NEED(plan, "interp", x, 3 * np);
+  RB_NEED(plan, "interp", out, np * plan->desc.components);
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_INTERP));
-  RB_TRY(ops_of(plan)->eval(plan, np, x, out));
+  RB_TRY(ops_of(plan)->eval(plan, np, x.data, out.data));
   RB_TRY(rb_profile_end(plan->backend, plan->desc.components, rb_interp_bytes(&plan->desc, np)));
 done:
   return st;

@@ -18,7 +18,7 @@
 #ifndef RB_INTERP_H
 #define RB_INTERP_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -61,8 +61,8 @@ int rb_interp_weight_bits(const rb_variant *variant);
 
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes or components below 1. */
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out);
-rb_status rb_interp_load(rb_interp_plan *plan, const void *f);
-rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, const void *x, void *out);
+rb_status rb_interp_load(rb_interp_plan *plan, rb_array f);
+rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, rb_array x, rb_array out);
 void rb_interp_destroy(rb_interp_plan *plan); /* takes NULL */
 
 /* Useful work of load + eval of np points: a separable evaluation, weights included. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 static const rb_l2force_ops *ops_of(const rb_l2force_plan *p) { return p->variant->ops; }
+static int64_t nodes(const rb_l2force_plan *p) { return rb_grid_points(p->desc.grid); }
 
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out) {
   rb_status st = RB_OK;
@@ -29,12 +30,20 @@ done:
   rb_l2force_destroy(p);
   return st;
 }
-rb_status rb_l2force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
-  return ops_of(p)->force(p, mean, image, f);
-}
-rb_status rb_l2force_energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
+rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f) {
   rb_status st = RB_OK;
-  RB_TRY(ops_of(p)->energy(p, mean, image, p->kept));
+  RB_NEED(p, "l2force", mean, nodes(p));
+  RB_NEED(p, "l2force", image, nodes(p));
+  RB_NEED(p, "l2force", f, 3 * nodes(p));
+  RB_TRY(ops_of(p)->force(p, mean.data, image.data, f.data));
+done:
+  return st;
+}
+rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "l2force", mean, nodes(p));
+  RB_NEED(p, "l2force", image, nodes(p));
+  RB_TRY(ops_of(p)->energy(p, mean.data, image.data, p->kept));
   RB_TRY(p->backend->download(out, p->kept, sizeof *out));
 done:
   return st;

@@ -11,7 +11,7 @@
 #ifndef RB_L2FORCE_H
 #define RB_L2FORCE_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -40,9 +40,9 @@ typedef struct {
 } rb_l2force_ops;
 
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out);
-rb_status rb_l2force(rb_l2force_plan *p, const void *mean, const void *image, void *f);
+rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f);
 /* Summed in float64 in an order that depends on the grid alone, not on threads. Waits for the backend. */
-rb_status rb_l2force_energy(rb_l2force_plan *p, const void *mean, const void *image, double *out);
+rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out);
 void rb_l2force_destroy(rb_l2force_plan *p); /* takes NULL */
 
 /* Least traffic of a force: both images read, three components written: 20 B a voxel in float32. */

@@ -106,28 +106,37 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
   const rb_smooth_kernel along = {k->sigma, rb_smooth_radius(k->sigma, p->desc.grid.n[axis]), k->held, k->k};
   return ops_of(p)->pass(p, &along, axis, in, out);
 }
-rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out) {
+static rb_status check_fields(const rb_smooth_plan *p, rb_array in, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "smooth", in, rb_grid_points(p->desc.grid) * p->desc.components);
+  RB_NEED(p, "smooth", out, rb_grid_points(p->desc.grid) * p->desc.components);
+  RB_CHECK(in.data != out.data, RB_EINVAL, "smooth: out of place only");
+done:
+  return st;
+}
+rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, rb_array in, rb_array out) {
   rb_status st = RB_OK;
   rb_smooth_kernel k = {0};
-  RB_CHECK(axis >= 0 && axis < 3 && in != out, RB_EINVAL, "smooth: axis %d of a pass; 0 to 2, out of place", axis);
+  RB_TRY(check_fields(p, in, out));
+  RB_CHECK(axis >= 0 && axis < 3, RB_EINVAL, "smooth: axis %d of a pass; 0 to 2", axis);
   RB_TRY(kernel_of(p, sigma, p->desc.grid.n[axis], &k));
-  RB_TRY(pass(p, &k, axis, in, out));
+  RB_TRY(pass(p, &k, axis, in.data, out.data));
 done:
   free(k.k);
   return st;
 }
-rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out) {
+rb_status rb_smooth(rb_smooth_plan *p, double sigma, rb_array in, rb_array out) {
   rb_status st = RB_OK;
   rb_smooth_kernel k = {0};
-  RB_CHECK(in != out, RB_EINVAL, "smooth: out of place only");
+  RB_TRY(check_fields(p, in, out));
   RB_TRY(kernel_of(p, sigma, longest(&p->desc), &k));
   if (ops_of(p)->run && k.radius <= ops_of(p)->alone) {
-    RB_TRY(ops_of(p)->run(p, &k, in, out));
+    RB_TRY(ops_of(p)->run(p, &k, in.data, out.data));
     goto done;
   }
-  RB_TRY(pass(p, &k, 2, in, out));
-  RB_TRY(pass(p, &k, 1, out, p->scratch));
-  RB_TRY(pass(p, &k, 0, p->scratch, out));
+  RB_TRY(pass(p, &k, 2, in.data, out.data));
+  RB_TRY(pass(p, &k, 1, out.data, p->scratch));
+  RB_TRY(pass(p, &k, 0, p->scratch, out.data));
 done:
   free(k.k);
   return st;

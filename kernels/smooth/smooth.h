@@ -11,7 +11,7 @@
 #ifndef RB_SMOOTH_H
 #define RB_SMOOTH_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -63,9 +63,9 @@ size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc
 /* sigma >= 0 (0 copies), however wide; RB_EINVAL above the sigma that the plan was made for, RB_EUNSUPPORTED above
  * what the variant can do (A1 to A3 end at a radius of 64, or the axis's length - 1). out must not be in. A value
  * that is not finite spoils what lies within the radius, in cuda/march also some values beyond. */
-rb_status rb_smooth(rb_smooth_plan *p, double sigma, const void *in, void *out);
+rb_status rb_smooth(rb_smooth_plan *p, double sigma, rb_array in, rb_array out);
 /* Along one axis only (0: x1, the slowest). */
-rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, const void *in, void *out);
+rb_status rb_smooth_pass(rb_smooth_plan *p, double sigma, int axis, rb_array in, rb_array out);
 void rb_smooth_destroy(rb_smooth_plan *p); /* takes NULL */
 
 /* Taps on either side that can meet a value in lines of so many. */

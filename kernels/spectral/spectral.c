@@ -35,43 +35,58 @@ static rb_status check_components(const rb_spectral_plan *plan, const rb_spectra
   return RB_OK;
 }
 
-rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, const void *in, void *out) {
+static int64_t values(const rb_spectral_plan *p) { return p->desc.components * rb_grid_points(p->desc.grid); }
+static int64_t coefficients(const rb_spectral_plan *p) {
+  return p->desc.components * rb_spectral_coefficients(p->desc.grid);
+}
+
+rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, rb_array in, rb_array out) {
   rb_status st = RB_OK;
   RB_TRY(check_components(plan, op));
+  RB_NEED(plan, "spectral", in, values(plan));
+  RB_NEED(plan, "spectral", out, values(plan));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
-  RB_TRY(ops_of(plan)->apply(plan, op, in, out));
+  RB_TRY(ops_of(plan)->apply(plan, op, in.data, out.data));
   RB_TRY(rb_profile_end(plan->backend, plan->desc.components, rb_spectral_bytes(&plan->desc)));
 done:
   return st;
 }
 
 /* Half a transform pair a component: counted as 1/2. */
-rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f,
-                              const rb_spectral_op *oc, const void *c, void *out) {
+rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, rb_array f, const rb_spectral_op *oc,
+                              rb_array c, rb_array out) {
   rb_status st = RB_OK;
   RB_TRY(check_components(plan, of));
-  if (c) RB_TRY(check_components(plan, oc));
+  if (c.data) RB_TRY(check_components(plan, oc));
+  RB_NEED(plan, "spectral", f, values(plan));
+  RB_NEED_IF(plan, "spectral", c, coefficients(plan));
+  RB_NEED(plan, "spectral", out, coefficients(plan));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
-  RB_TRY(ops_of(plan)->analyse(plan, of, f, oc, c, out));
-  RB_TRY(rb_profile_end(plan->backend, 0.5 * plan->desc.components, rb_spectral_bytes(&plan->desc) * (c ? 1.5 : 1)));
+  RB_TRY(ops_of(plan)->analyse(plan, of, f.data, oc, c.data, out.data));
+  RB_TRY(rb_profile_end(plan->backend, 0.5 * plan->desc.components,
+                        rb_spectral_bytes(&plan->desc) * (c.data ? 1.5 : 1)));
 done:
   return st;
 }
 
-rb_status rb_spectral_synthesise(rb_spectral_plan *plan, const void *c, void *f) {
+rb_status rb_spectral_synthesise(rb_spectral_plan *plan, rb_array c, rb_array f) {
   rb_status st = RB_OK;
+  RB_NEED(plan, "spectral", c, coefficients(plan));
+  RB_NEED(plan, "spectral", f, values(plan));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
-  RB_TRY(ops_of(plan)->synthesise(plan, c, f));
+  RB_TRY(ops_of(plan)->synthesise(plan, c.data, f.data));
   RB_TRY(rb_profile_end(plan->backend, 0.5 * plan->desc.components, rb_spectral_bytes(&plan->desc)));
 done:
   return st;
 }
 
-rb_status rb_spectral_scale(rb_spectral_plan *plan, const rb_spectral_op *op, const void *c, void *out) {
+rb_status rb_spectral_scale(rb_spectral_plan *plan, const rb_spectral_op *op, rb_array c, rb_array out) {
   rb_status st = RB_OK;
   RB_TRY(check_components(plan, op));
+  RB_NEED(plan, "spectral", c, coefficients(plan));
+  RB_NEED(plan, "spectral", out, coefficients(plan));
   RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_SPECTRAL));
-  RB_TRY(ops_of(plan)->scale(plan, op, c, out));
+  RB_TRY(ops_of(plan)->scale(plan, op, c.data, out.data));
   RB_TRY(rb_profile_end(plan->backend, 0, rb_spectral_bytes(&plan->desc)));
 done:
   return st;

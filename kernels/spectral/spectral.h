@@ -19,7 +19,7 @@
 #ifndef RB_SPECTRAL_H
 #define RB_SPECTRAL_H
 
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 #include "kernels/base/variant.h"
 
 #ifdef __cplusplus
@@ -61,14 +61,14 @@ typedef struct {
 
 rb_status rb_spectral_create(const rb_variant *variant, const rb_spectral_desc *desc, rb_spectral_plan **out);
 /* in == out is allowed. RB_EINVAL for a Leray projection of anything but three components. */
-rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, const void *in, void *out);
-/* out = S_f U f + S_c c in coefficients, U the orthonormal transform; c may be NULL, out may be c. */
-rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, const void *f,
-                              const rb_spectral_op *oc, const void *c, void *out);
+rb_status rb_spectral_apply(rb_spectral_plan *plan, const rb_spectral_op *op, rb_array in, rb_array out);
+/* out = S_f U f + S_c c in coefficients, U the orthonormal transform; c may be no array, out may be c. */
+rb_status rb_spectral_analyse(rb_spectral_plan *plan, const rb_spectral_op *of, rb_array f, const rb_spectral_op *oc,
+                              rb_array c, rb_array out);
 /* f = U^-1 c. */
-rb_status rb_spectral_synthesise(rb_spectral_plan *plan, const void *c, void *f);
+rb_status rb_spectral_synthesise(rb_spectral_plan *plan, rb_array c, rb_array f);
 /* out = S c without a transform; out may be c. */
-rb_status rb_spectral_scale(rb_spectral_plan *plan, const rb_spectral_op *op, const void *c, void *out);
+rb_status rb_spectral_scale(rb_spectral_plan *plan, const rb_spectral_op *op, rb_array c, rb_array out);
 void rb_spectral_destroy(rb_spectral_plan *plan); /* takes NULL */
 
 /* Reals of one component's coefficients. */

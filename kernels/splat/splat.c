@@ -28,8 +28,14 @@ done:
   return st;
 }
 
-rb_status rb_splat_run(rb_splat_plan *p, const void *x, const void *m, void *out) {
-  return ops_of(p)->run(p, x, m, out);
+rb_status rb_splat_run(rb_splat_plan *p, rb_array x, rb_array m, rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "splat", x, 3 * p->desc.np);
+  RB_NEED(p, "splat", m, p->desc.components * p->desc.np);
+  RB_NEED(p, "splat", out, p->desc.components * rb_grid_points(p->desc.grid));
+  RB_TRY(ops_of(p)->run(p, x.data, m.data, out.data));
+done:
+  return st;
 }
 
 rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost) {

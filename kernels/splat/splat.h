@@ -56,7 +56,7 @@ typedef struct {
 
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes, points or components below 1. */
 rb_status rb_splat_create(const rb_variant *variant, const rb_splat_desc *desc, rb_splat_plan **out);
-rb_status rb_splat_run(rb_splat_plan *p, const void *x, const void *m, void *out);
+rb_status rb_splat_run(rb_splat_plan *p, rb_array x, rb_array m, rb_array out);
 /* Waits for the last run. RB_EINVAL when a sum exceeded what its type holds: `out` is worthless. lost may be NULL. */
 rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost);
 void rb_splat_destroy(rb_splat_plan *p); /* takes NULL */

@@ -24,24 +24,63 @@ done:
 }
 
 static const rb_transport_ops *ops_of(const rb_transport_plan *p) { return p->variant->ops; }
+static int64_t nodes(const rb_transport_plan *p) { return rb_grid_points(p->desc.grid); }
 
-rb_status rb_transport_velocity(rb_transport_plan *p, const void *v) { return ops_of(p)->velocity(p, v); }
-rb_status rb_transport_state(rb_transport_plan *p, const void *m0) { return ops_of(p)->state(p, m0); }
-const void *rb_transport_history(const rb_transport_plan *p, int j, rb_dtype *type) {
-  if (type) *type = ops_of(p)->in_double ? RB_F64 : p->desc.dtype;
-  return ops_of(p)->history(p, j);
+rb_status rb_transport_velocity(rb_transport_plan *p, rb_array v) {
+  rb_status st = RB_OK;
+  RB_NEED_IF(p, "transport", v, 3 * nodes(p));
+  RB_TRY(ops_of(p)->velocity(p, v.data));
+done:
+  return st;
 }
-rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b) {
-  return ops_of(p)->adjoint(p, lambda, b);
+rb_status rb_transport_state(rb_transport_plan *p, rb_array m0) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", m0, nodes(p));
+  RB_TRY(ops_of(p)->state(p, m0.data));
+done:
+  return st;
 }
-rb_status rb_transport_incremental(rb_transport_plan *p, const void *vt, void *mt) {
-  return ops_of(p)->incremental(p, vt, mt);
+rb_array rb_transport_history(const rb_transport_plan *p, int j) {
+  return rb_array_view(p->backend, ops_of(p)->in_double ? RB_F64 : p->desc.dtype, nodes(p), ops_of(p)->history(p, j));
 }
-rb_status rb_transport_advect(rb_transport_plan *p, void *f) { return ops_of(p)->advect(p, f); }
-rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, void *det) {
-  return ops_of(p)->jacobian(p, divergence, det);
+rb_status rb_transport_adjoint(rb_transport_plan *p, rb_array lambda, rb_array b) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", lambda, nodes(p));
+  RB_NEED(p, "transport", b, 3 * nodes(p));
+  RB_TRY(ops_of(p)->adjoint(p, lambda.data, b.data));
+done:
+  return st;
 }
-rb_status rb_transport_map(rb_transport_plan *p, void *u) { return ops_of(p)->map(p, u); }
+rb_status rb_transport_incremental(rb_transport_plan *p, rb_array vt, rb_array mt) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", vt, 3 * nodes(p));
+  RB_NEED(p, "transport", mt, nodes(p));
+  RB_TRY(ops_of(p)->incremental(p, vt.data, mt.data));
+done:
+  return st;
+}
+rb_status rb_transport_advect(rb_transport_plan *p, rb_array f) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", f, nodes(p));
+  RB_TRY(ops_of(p)->advect(p, f.data));
+done:
+  return st;
+}
+rb_status rb_transport_jacobian(rb_transport_plan *p, rb_array divergence, rb_array det) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", divergence, nodes(p));
+  RB_NEED(p, "transport", det, nodes(p));
+  RB_TRY(ops_of(p)->jacobian(p, divergence.data, det.data));
+done:
+  return st;
+}
+rb_status rb_transport_map(rb_transport_plan *p, rb_array u) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "transport", u, 3 * nodes(p));
+  RB_TRY(ops_of(p)->map(p, u.data));
+done:
+  return st;
+}
 int rb_transport_fields(const rb_variant *variant, int steps) {
   const rb_transport_ops *ops = variant->ops;
   return ops ? ops->fields + steps * ops->fields_a_step : 0;

@@ -61,24 +61,24 @@ typedef struct {
 
 /* RB_EINVAL: steps outside 1 .. 64, kernels of another backend. */
 rb_status rb_transport_create(const rb_variant *variant, const rb_transport_desc *desc, rb_transport_plan **out);
-/* Set v (NULL: zero) and forget all that depended on the last one. v is read again by later calls: it stays yours,
- * unchanged. */
-rb_status rb_transport_velocity(rb_transport_plan *p, const void *v);
+/* Set v (no array: zero) and forget all that depended on the last one. v is read again by later calls: it stays
+ * yours, unchanged. */
+rb_status rb_transport_velocity(rb_transport_plan *p, rb_array v);
 /* m0 -> history. */
-rb_status rb_transport_state(rb_transport_plan *p, const void *m0);
-/* m^j of the last state, j = 0 .. steps, and the type of its values (may be NULL); the plan's, until the next state.
- */
-const void *rb_transport_history(const rb_transport_plan *p, int j, rb_dtype *type);
+rb_status rb_transport_state(rb_transport_plan *p, rb_array m0);
+/* m^j of the last state, j = 0 .. steps, in float64 where the variant computes in it; the plan's, until the next
+ * state. */
+rb_array rb_transport_history(const rb_transport_plan *p, int j);
 /* lambda: l(1) on entry, used up. b [3][N]. Needs a state. Serves gradient and Hessian alike. */
-rb_status rb_transport_adjoint(rb_transport_plan *p, void *lambda, void *b);
+rb_status rb_transport_adjoint(rb_transport_plan *p, rb_array lambda, rb_array b);
 /* mt(1) of the Gauss-Newton incremental state for the direction vt [3][N]. Needs a state. */
-rb_status rb_transport_incremental(rb_transport_plan *p, const void *vt, void *mt);
+rb_status rb_transport_incremental(rb_transport_plan *p, rb_array vt, rb_array mt);
 /* f <- f transported to t = 1, in place; the history is untouched. */
-rb_status rb_transport_advect(rb_transport_plan *p, void *f);
+rb_status rb_transport_advect(rb_transport_plan *p, rb_array f);
 /* det F at t = 1; divergence: div v, by whichever scheme the caller reports. */
-rb_status rb_transport_jacobian(rb_transport_plan *p, const void *divergence, void *det);
+rb_status rb_transport_jacobian(rb_transport_plan *p, rb_array divergence, rb_array det);
 /* u [3][N] grid cells: what is transported to t = 1 is its start at x + u(x). */
-rb_status rb_transport_map(rb_transport_plan *p, void *u);
+rb_status rb_transport_map(rb_transport_plan *p, rb_array u);
 void rb_transport_destroy(rb_transport_plan *p); /* takes NULL */
 /* Fields [n1][n2][n3] that a plan holds on the backend, its kernels' own not counted; 0 where it is not built. */
 int rb_transport_fields(const rb_variant *variant, int steps);

@@ -8,9 +8,10 @@
 
 typedef rb_composed composed;
 
-static char *part(const composed *p, char *field, int64_t i) { return field + (size_t)i * p->field_bytes; }
-static const char *const_part(const composed *p, const void *field, int64_t i) {
-  return (const char *)field + (size_t)i * p->field_bytes;
+/* Field i of an array of fields. */
+static rb_array part(const composed *p, rb_array fields, int64_t i) { return rb_array_part(fields, i * p->n, p->n); }
+rb_array rb_composed_view(const composed *p, int components, const void *data) {
+  return rb_array_view(p->head.backend, p->dtype, components * p->n, data);
 }
 
 rb_status rb_composed_supports(const rb_transport_desc *d) {
@@ -18,14 +19,15 @@ rb_status rb_composed_supports(const rb_transport_desc *d) {
   return RB_OK; /* its kernels say what they support when they are planned */
 }
 
-static rb_status feet(composed *p, int sign, char *to);
+static rb_status feet(composed *p, int sign, rb_array to);
 
 void rb_composed_close(rb_composed *p) {
-  char *arrays[] = {p->state_feet, p->adjoint_feet, p->m, p->gradient, p->vector, p->scalar[0], p->scalar[1]};
+  rb_array *arrays[] = {&p->state_feet, &p->adjoint_feet, &p->m,        &p->gradient,
+                        &p->vector,     &p->scalar[0],    &p->scalar[1]};
   rb_interp_destroy(p->interp);
   rb_derivative_destroy(p->derivative);
   rb_field_destroy(p->field);
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) rb_release(p->head.backend, arrays[i]);
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) rb_array_destroy(arrays[i]);
 }
 
 rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_transport_desc *d) {
@@ -39,17 +41,17 @@ rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_t
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = d->dtype};
   p->head.backend = backend;
   p->n = rb_grid_points(d->grid);
-  p->field_bytes = (size_t)p->n * rb_dtype_size(d->dtype);
+  p->dtype = d->dtype;
   p->dt = 1.0 / d->steps;
   p->feet = feet;
   rb_field_desc f = {.count = 3 * p->n, .dtype = d->dtype};
   RB_TRY(rb_interp_create(d->interp, &i, &p->interp));
   RB_TRY(rb_derivative_create(d->derivative, &e, &p->derivative));
   RB_TRY(rb_field_create(d->field, &f, &p->field));
-  RB_TRY(rb_alloc(backend, (size_t)(d->steps + 1) * p->field_bytes, (void **)&p->m));
-  char **vectors[] = {&p->state_feet, &p->adjoint_feet, &p->gradient, &p->vector};
-  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(backend, 3 * p->field_bytes, (void **)vectors[k]));
-  for (int k = 0; k < 2; k++) RB_TRY(rb_alloc(backend, p->field_bytes, (void **)&p->scalar[k]));
+  RB_TRY(rb_array_create(backend, d->dtype, (d->steps + 1) * p->n, &p->m));
+  rb_array *vectors[] = {&p->state_feet, &p->adjoint_feet, &p->gradient, &p->vector};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(backend, d->dtype, 3 * p->n, vectors[k]));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_array_create(backend, d->dtype, p->n, &p->scalar[k]));
 done:
   return st; /* the caller closes what was opened */
 }
@@ -71,22 +73,22 @@ done:
   return st;
 }
 
-rb_status rb_composed_interpolate(composed *p, const void *f, const void *feet, void *out) {
+rb_status rb_composed_interpolate(composed *p, rb_array f, rb_array feet, rb_array out) {
   rb_status st = RB_OK;
   RB_TRY(rb_interp_load(p->interp, f));
   RB_TRY(rb_interp_eval(p->interp, p->n, feet, out));
 done:
   return st;
 }
-rb_status rb_composed_interpolate_vector(composed *p, const void *f, const void *feet, char *out) {
+rb_status rb_composed_interpolate_vector(composed *p, rb_array f, rb_array feet, rb_array out) {
   rb_status st = RB_OK;
-  for (int c = 0; c < 3; c++) RB_TRY(rb_composed_interpolate(p, const_part(p, f, c), feet, part(p, out, c)));
+  for (int c = 0; c < 3; c++) RB_TRY(rb_composed_interpolate(p, part(p, f, c), feet, part(p, out, c)));
 done:
   return st;
 }
 
 /* Heun: X* = x - s dt v, X = x - s dt/2 (v + v(X*)). Uses the vector scratch. */
-static rb_status feet(composed *p, int sign, char *to) {
+static rb_status feet(composed *p, int sign, rb_array to) {
   rb_status st = RB_OK;
   rb_grid g = p->head.desc.grid;
   double full[3], half[3];
@@ -94,7 +96,7 @@ static rb_status feet(composed *p, int sign, char *to) {
     full[a] = -sign * p->dt / rb_grid_spacing(g, a);
     half[a] = full[a] / 2;
   }
-  RB_TRY(rb_field_displace(p->field, g, full, p->v, NULL, NULL, to));
+  RB_TRY(rb_field_displace(p->field, g, full, p->v, NULL, rb_array_none(), to));
   RB_TRY(rb_composed_interpolate_vector(p, p->v, to, p->vector));
   RB_TRY(rb_field_displace(p->field, g, half, p->v, half, p->vector, to));
 done:
@@ -117,21 +119,22 @@ done:
 
 rb_status rb_composed_velocity(rb_transport_plan *head, const void *v) {
   composed *p = (composed *)head;
-  p->v = v;
+  p->v = rb_composed_view(p, 3, v);
   p->has_state_feet = p->has_adjoint_feet = 0;
   return RB_OK;
 }
 
-rb_status rb_composed_state(rb_transport_plan *head, const void *m0) {
+rb_status rb_composed_state(rb_transport_plan *head, const void *m0_data) {
   rb_status st = RB_OK;
   composed *p = (composed *)head;
-  if (p->v) RB_TRY(rb_composed_need_state_feet(p));
-  RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, NULL, 0, p->m));
+  const rb_array m0 = rb_composed_view(p, 1, m0_data);
+  if (p->v.data) RB_TRY(rb_composed_need_state_feet(p));
+  RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, rb_array_none(), 0, p->m));
   for (int j = 0; j < head->desc.steps; j++) {
-    if (p->v)
+    if (p->v.data)
       RB_TRY(rb_composed_interpolate(p, part(p, p->m, j), p->state_feet, part(p, p->m, j + 1)));
     else
-      RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, NULL, 0, part(p, p->m, j + 1)));
+      RB_TRY(rb_field_combine(p->field, p->n, 1, m0, 0, rb_array_none(), 0, part(p, p->m, j + 1)));
   }
 done:
   return st;
@@ -139,31 +142,31 @@ done:
 
 const void *rb_composed_history(const rb_transport_plan *head, int j) {
   const composed *p = (const composed *)head;
-  return const_part(p, p->m, j);
+  return part(p, p->m, j).data;
 }
 
 /* factor - 1 = dt/2 (d + dX + dt d dX) into scalar[1], from d = div v in scalar[0]. */
-static rb_status growth(composed *p, const void *d, const void *at_feet) {
+static rb_status growth(composed *p, rb_array d, rb_array at_feet) {
   rb_status st = RB_OK;
   RB_TRY(rb_composed_interpolate(p, d, at_feet, p->scalar[1]));
   RB_TRY(rb_field_multiply(p->field, p->n, p->dt * p->dt / 2, d, p->scalar[1], p->dt / 2, p->scalar[1]));
-  RB_TRY(rb_field_combine(p->field, p->n, p->dt / 2, d, 0, NULL, 1, p->scalar[1]));
+  RB_TRY(rb_field_combine(p->field, p->n, p->dt / 2, d, 0, rb_array_none(), 1, p->scalar[1]));
 done:
   return st;
 }
 
 /* l <- I[l](X) (1 + growth); uses scalar[0]. */
-static rb_status grow_step(composed *p, void *l, const void *at_feet) {
+static rb_status grow_step(composed *p, rb_array l, rb_array at_feet) {
   rb_status st = RB_OK;
   RB_TRY(rb_composed_interpolate(p, l, at_feet, p->scalar[0]));
   RB_TRY(rb_field_multiply(p->field, p->n, 1, p->scalar[0], p->scalar[1], 0, l));
-  RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[0], 0, NULL, 1, l));
+  RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[0], 0, rb_array_none(), 1, l));
 done:
   return st;
 }
 
 /* b <- keep b + weight lambda grad m^j. */
-static rb_status add_force(composed *p, int j, double weight, const void *lambda, char *b, double keep) {
+static rb_status add_force(composed *p, int j, double weight, rb_array lambda, rb_array b, double keep) {
   rb_status st = RB_OK;
   RB_TRY(rb_gradient(p->derivative, part(p, p->m, j), p->gradient));
   for (int c = 0; c < 3; c++)
@@ -172,11 +175,13 @@ done:
   return st;
 }
 
-rb_status rb_composed_adjoint(rb_transport_plan *head, void *lambda, void *b) {
+rb_status rb_composed_adjoint(rb_transport_plan *head, void *lambda_data, void *b_data) {
   rb_status st = RB_OK;
   composed *p = (composed *)head;
+  const rb_array lambda = rb_composed_view(p, 1, lambda_data);
+  const rb_array b = rb_composed_view(p, 3, b_data);
   int steps = head->desc.steps;
-  if (!p->v) return add_force(p, 0, 1, lambda, b, 0);
+  if (!p->v.data) return add_force(p, 0, 1, lambda, b, 0);
   RB_TRY(rb_composed_need_adjoint_feet(p));
   RB_TRY(rb_divergence(p->derivative, p->v, p->scalar[0]));
   RB_TRY(growth(p, p->scalar[0], p->adjoint_feet));
@@ -190,27 +195,28 @@ done:
 }
 
 /* mt <- mt - weight sum_c x_c y_c. */
-static rb_status subtract_product(composed *p, double weight, const void *x, const void *y, void *mt, double keep) {
+static rb_status subtract_product(composed *p, double weight, rb_array x, rb_array y, rb_array mt, double keep) {
   rb_status st = RB_OK;
   for (int c = 0; c < 3; c++)
-    RB_TRY(
-        rb_field_multiply(p->field, p->n, -weight, const_part(p, x, c), const_part(p, y, c), c == 0 ? keep : 1, mt));
+    RB_TRY(rb_field_multiply(p->field, p->n, -weight, part(p, x, c), part(p, y, c), c == 0 ? keep : 1, mt));
 done:
   return st;
 }
 
-rb_status rb_composed_incremental(rb_transport_plan *head, const void *vt, void *mt) {
+rb_status rb_composed_incremental(rb_transport_plan *head, const void *vt_data, void *mt_data) {
   rb_status st = RB_OK;
   composed *p = (composed *)head;
+  const rb_array vt = rb_composed_view(p, 3, vt_data);
+  const rb_array mt = rb_composed_view(p, 1, mt_data);
   double half = p->dt / 2;
   RB_TRY(rb_gradient(p->derivative, p->m, p->gradient));
-  if (!p->v) return subtract_product(p, 1, p->gradient, vt, mt, 0);
+  if (!p->v.data) return subtract_product(p, 1, p->gradient, vt, mt, 0);
   RB_TRY(rb_composed_need_state_feet(p));
   RB_TRY(rb_composed_interpolate_vector(p, vt, p->state_feet, p->vector));
   for (int j = 0; j < head->desc.steps; j++) {
     if (j > 0) { /* mt(0) = 0 needs no interpolation */
       RB_TRY(rb_composed_interpolate(p, mt, p->state_feet, p->scalar[1]));
-      RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[1], 0, NULL, 0, mt));
+      RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[1], 0, rb_array_none(), 0, mt));
     }
     for (int c = 0; c < 3; c++) {
       RB_TRY(rb_composed_interpolate(p, part(p, p->gradient, c), p->state_feet, p->scalar[0]));
@@ -224,24 +230,27 @@ done:
   return st;
 }
 
-rb_status rb_composed_advect(rb_transport_plan *head, void *f) {
+rb_status rb_composed_advect(rb_transport_plan *head, void *f_data) {
   rb_status st = RB_OK;
   composed *p = (composed *)head;
-  if (!p->v) return RB_OK;
+  const rb_array f = rb_composed_view(p, 1, f_data);
+  if (!p->v.data) return RB_OK;
   RB_TRY(rb_composed_need_state_feet(p));
   for (int j = 0; j < head->desc.steps; j++) {
     RB_TRY(rb_composed_interpolate(p, f, p->state_feet, p->scalar[0]));
-    RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[0], 0, NULL, 0, f));
+    RB_TRY(rb_field_combine(p->field, p->n, 1, p->scalar[0], 0, rb_array_none(), 0, f));
   }
 done:
   return st;
 }
 
-rb_status rb_composed_jacobian(rb_transport_plan *head, const void *divergence, void *det) {
+rb_status rb_composed_jacobian(rb_transport_plan *head, const void *divergence_data, void *det_data) {
   rb_status st = RB_OK;
   composed *p = (composed *)head;
+  const rb_array divergence = rb_composed_view(p, 1, divergence_data);
+  const rb_array det = rb_composed_view(p, 1, det_data);
   RB_TRY(rb_field_fill(p->field, p->n, 1, det));
-  if (!p->v) return RB_OK;
+  if (!p->v.data) return RB_OK;
   RB_TRY(rb_composed_need_state_feet(p));
   RB_TRY(growth(p, divergence, p->state_feet));
   for (int j = 0; j < head->desc.steps; j++) RB_TRY(grow_step(p, det, p->state_feet));
@@ -250,18 +259,20 @@ done:
 }
 
 /* The foot of step j + 1 starts where step j's foot ended: u <- (X - x) + I[u](X). */
-rb_status rb_composed_map(rb_transport_plan *head, void *u) {
+rb_status rb_composed_map(rb_transport_plan *head, void *u_data) {
   static const double nothing[3];
   rb_status st = RB_OK;
   composed *p = (composed *)head;
+  const rb_array u = rb_composed_view(p, 3, u_data);
   RB_TRY(rb_field_fill(p->field, 3 * p->n, 0, u));
-  if (!p->v) return RB_OK;
+  if (!p->v.data) return RB_OK;
   RB_TRY(rb_composed_need_state_feet(p));
-  RB_TRY(rb_field_displace(p->field, head->desc.grid, nothing, NULL, nothing, NULL, p->gradient)); /* the nodes */
+  RB_TRY(rb_field_displace(p->field, head->desc.grid, nothing, rb_array_none(), nothing, rb_array_none(),
+                           p->gradient)); /* the nodes */
   for (int j = 0; j < head->desc.steps; j++) {
     RB_TRY(rb_composed_interpolate_vector(p, u, p->state_feet, p->vector));
     RB_TRY(rb_field_combine(p->field, 3 * p->n, 1, p->vector, 1, p->state_feet, 0, u));
-    RB_TRY(rb_field_combine(p->field, 3 * p->n, -1, p->gradient, 0, NULL, 1, u));
+    RB_TRY(rb_field_combine(p->field, 3 * p->n, -1, p->gradient, 0, rb_array_none(), 1, u));
   }
 done:
   return st;

@@ -15,26 +15,28 @@ extern "C" {
 typedef struct rb_composed {
   rb_transport_plan head;
   int64_t n;
-  size_t field_bytes;
+  rb_dtype dtype;
   double dt;
   rb_interp_plan *interp;
   rb_derivative_plan *derivative;
   rb_field_plan *field;
-  const void *v; /* the caller's; NULL: zero */
+  rb_array v; /* the caller's; no array: zero */
   int has_state_feet, has_adjoint_feet;
-  char *state_feet, *adjoint_feet;                              /* [3][N] grid units */
-  char *m;                                                      /* [steps + 1][N] */
-  char *gradient, *vector;                                      /* [3][N] scratch */
-  char *scalar[2];                                              /* [N] scratch */
-  rb_status (*feet)(struct rb_composed *p, int sign, char *to); /* characteristics' feet of p->v */
+  rb_array state_feet, adjoint_feet;                               /* [3][N] grid units */
+  rb_array m;                                                      /* [steps + 1][N] */
+  rb_array gradient, vector;                                       /* [3][N] scratch */
+  rb_array scalar[2];                                              /* [N] scratch */
+  rb_status (*feet)(struct rb_composed *p, int sign, rb_array to); /* characteristics' feet of p->v */
 } rb_composed;
 
 /* Fill an allocated, zeroed plan; destroy what it holds, without freeing the plan itself. */
 rb_status rb_composed_open(rb_composed *p, const rb_backend *backend, const rb_transport_desc *d);
 void rb_composed_close(rb_composed *p);
 
-rb_status rb_composed_interpolate(rb_composed *p, const void *f, const void *feet, void *out);
-rb_status rb_composed_interpolate_vector(rb_composed *p, const void *f, const void *feet, char *out);
+/* An argument of an ops function: `components` fields. */
+rb_array rb_composed_view(const rb_composed *p, int components, const void *data);
+rb_status rb_composed_interpolate(rb_composed *p, rb_array f, rb_array feet, rb_array out);
+rb_status rb_composed_interpolate_vector(rb_composed *p, rb_array f, rb_array feet, rb_array out);
 rb_status rb_composed_need_state_feet(rb_composed *p);
 rb_status rb_composed_need_adjoint_feet(rb_composed *p);
 

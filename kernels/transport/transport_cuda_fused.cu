@@ -220,15 +220,19 @@ static extent extent_of(const fused *p) {
   } while (0)
 
 static float *at(float *series, const fused *p, int64_t i) { return series + i * p->base.n; }
+/* Fields i .. i + components - 1 of a series, for the small kernels. */
+static rb_array part(float *series, const fused *p, int64_t i, int components) {
+  return rb_composed_view(&p->base, components, at(series, p, i));
+}
 
-static rb_status linear_feet(rb_composed *base, int sign, char *to) {
+static rb_status linear_feet(rb_composed *base, int sign, rb_array to) {
   rb_status st = RB_OK;
   fused *p = (fused *)base;
   rb_grid g = base->head.desc.grid;
   double f = sign * base->dt;
   float3 scale = make_float3((float)(f / rb_grid_spacing(g, 0)), (float)(f / rb_grid_spacing(g, 1)),
                              (float)(f / rb_grid_spacing(g, 2)));
-  FUSED_LAUNCH(p, 6, feet_kernel, scale, (const float *)base->v, (float *)to);
+  FUSED_LAUNCH(p, 6, feet_kernel, scale, (const float *)base->v.data, (float *)to.data);
 done:
   return st;
 }
@@ -244,15 +248,15 @@ static void destroy(rb_transport_plan *head) {
 static rb_status plan(const rb_backend *backend, const rb_transport_desc *d, rb_transport_plan **out) {
   rb_status st = RB_OK;
   fused *p = (fused *)calloc(1, sizeof *p);
-  size_t steps = (size_t)d->steps;
+  size_t steps = (size_t)d->steps, field = (size_t)rb_grid_points(d->grid) * sizeof(float);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(rb_composed_open(&p->base, backend, d));
   p->linear = d->basis == RB_LINEAR;
   if (p->linear) p->base.feet = linear_feet;
-  RB_TRY(rb_alloc(backend, 3 * (steps + 1) * p->base.field_bytes, (void **)&p->gradients));
-  RB_TRY(rb_alloc(backend, 3 * steps * p->base.field_bytes, (void **)&p->values));
-  RB_TRY(rb_alloc(backend, p->base.field_bytes, (void **)&p->growth));
-  RB_TRY(rb_alloc(backend, (steps + 1) * p->base.field_bytes, (void **)&p->series));
+  RB_TRY(rb_alloc(backend, 3 * (steps + 1) * field, (void **)&p->gradients));
+  RB_TRY(rb_alloc(backend, 3 * steps * field, (void **)&p->values));
+  RB_TRY(rb_alloc(backend, field, (void **)&p->growth));
+  RB_TRY(rb_alloc(backend, (steps + 1) * field, (void **)&p->series));
   *out = &p->base.head;
   return RB_OK;
 done:
@@ -275,7 +279,8 @@ static rb_status need_gradients(fused *p) {
   rb_status st = RB_OK;
   if (p->has_gradients) return RB_OK;
   for (int j = 0; j <= p->base.head.desc.steps; j++)
-    RB_TRY(rb_gradient(p->base.derivative, p->base.m + (size_t)j * p->base.field_bytes, at(p->gradients, p, 3 * j)));
+    RB_TRY(rb_gradient(p->base.derivative, rb_array_part(p->base.m, j * p->base.n, p->base.n),
+                       part(p->gradients, p, 3 * j, 3)));
   p->has_gradients = 1;
 done:
   return st;
@@ -285,11 +290,11 @@ static rb_status need_values(fused *p) {
   if (p->has_values) return RB_OK;
   for (int j = 0; j < p->base.head.desc.steps; j++) {
     if (p->linear)
-      FUSED_LAUNCH(p, 9, vector_kernel, (const float *)p->base.state_feet, at(p->gradients, p, 3 * j),
+      FUSED_LAUNCH(p, 9, vector_kernel, (const float *)p->base.state_feet.data, at(p->gradients, p, 3 * j),
                    at(p->values, p, 3 * j));
     else
-      RB_TRY(rb_composed_interpolate_vector(&p->base, at(p->gradients, p, 3 * j), p->base.state_feet,
-                                            (char *)at(p->values, p, 3 * j)));
+      RB_TRY(rb_composed_interpolate_vector(&p->base, part(p->gradients, p, 3 * j, 3), p->base.state_feet,
+                                            part(p->values, p, 3 * j, 3)));
   }
   p->has_values = 1;
 done:
@@ -298,8 +303,8 @@ done:
 static rb_status need_growth(fused *p) {
   rb_status st = RB_OK;
   rb_composed *b = &p->base;
-  const float *d = (const float *)b->scalar[0], *there = (const float *)b->scalar[1],
-              *x = (const float *)b->adjoint_feet;
+  const float *d = (const float *)b->scalar[0].data, *there = (const float *)b->scalar[1].data,
+              *x = (const float *)b->adjoint_feet.data;
   if (p->has_growth) return RB_OK;
   RB_TRY(rb_divergence(b->derivative, b->v, b->scalar[0]));
   if (p->linear) {
@@ -318,15 +323,17 @@ static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
   fused *p = (fused *)head;
   rb_composed *base = &p->base;
   const int steps = head->desc.steps;
-  const float *x = (const float *)base->adjoint_feet, *there = (const float *)base->scalar[1];
-  if (!base->v) return rb_composed_adjoint(head, lambda, b);
+  const float *x = (const float *)base->adjoint_feet.data, *there = (const float *)base->scalar[1].data;
+  if (!base->v.data) return rb_composed_adjoint(head, lambda, b);
   RB_TRY(rb_composed_need_adjoint_feet(base));
   RB_TRY(need_gradients(p));
   RB_TRY(need_growth(p));
-  RB_TRY(rb_field_combine(base->field, base->n, 1, lambda, 0, NULL, 0, at(p->series, p, steps)));
+  RB_TRY(rb_field_combine(base->field, base->n, 1, rb_composed_view(base, 1, lambda), 0, rb_array_none(), 0,
+                          part(p->series, p, steps, 1)));
   for (int j = steps - 1; j >= 0; j--) {
     float *from = at(p->series, p, j + 1), *to = at(p->series, p, j);
-    if (!p->linear) RB_TRY(rb_composed_interpolate(base, from, base->adjoint_feet, base->scalar[1]));
+    if (!p->linear)
+      RB_TRY(rb_composed_interpolate(base, rb_composed_view(base, 1, from), base->adjoint_feet, base->scalar[1]));
     if (j > 0 && p->linear) FUSED_LAUNCH(p, 6, (step_kernel<1, 1>), x, from, there, p->growth, to);
     if (j > 0 && !p->linear) FUSED_LAUNCH(p, 3, (step_kernel<0, 1>), x, from, there, p->growth, to);
   }
@@ -345,29 +352,31 @@ static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) 
   fused *p = (fused *)head;
   rb_composed *base = &p->base;
   const int steps = head->desc.steps;
-  const float *x = (const float *)base->state_feet, *there = (const float *)base->scalar[1];
-  if (!base->v) return rb_composed_incremental(head, vt, mt);
+  const float *x = (const float *)base->state_feet.data, *there = (const float *)base->scalar[1].data;
+  if (!base->v.data) return rb_composed_incremental(head, vt, mt);
   RB_TRY(rb_composed_need_state_feet(base));
   RB_TRY(need_gradients(p));
   RB_TRY(need_values(p));
   if (p->linear) {
     FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<1>, steps, (float)base->dt / 2, x, (const float *)vt,
-                 (const float *)base->vector, p->gradients, p->values, p->series);
+                 (const float *)base->vector.data, p->gradients, p->values, p->series);
   } else {
-    RB_TRY(rb_composed_interpolate_vector(base, vt, base->state_feet, base->vector));
+    RB_TRY(rb_composed_interpolate_vector(base, rb_composed_view(base, 3, vt), base->state_feet, base->vector));
     FUSED_LAUNCH(p, 7 * steps + 6, sources_kernel<0>, steps, (float)base->dt / 2, x, (const float *)vt,
-                 (const float *)base->vector, p->gradients, p->values, p->series);
+                 (const float *)base->vector.data, p->gradients, p->values, p->series);
   }
   for (int j = 1; j < steps; j++) {
     float *from = at(p->series, p, j - 1), *s = at(p->series, p, j), *to = j == steps - 1 ? (float *)mt : s;
     if (p->linear) {
       FUSED_LAUNCH(p, 6, (step_kernel<1, 0>), x, from, there, s, to);
     } else {
-      RB_TRY(rb_composed_interpolate(base, from, base->state_feet, base->scalar[1]));
+      RB_TRY(rb_composed_interpolate(base, rb_composed_view(base, 1, from), base->state_feet, base->scalar[1]));
       FUSED_LAUNCH(p, 3, (step_kernel<0, 0>), x, from, there, s, to);
     }
   }
-  if (steps == 1) RB_TRY(rb_field_combine(base->field, base->n, 1, p->series, 0, NULL, 0, mt));
+  if (steps == 1)
+    RB_TRY(rb_field_combine(base->field, base->n, 1, part(p->series, p, 0, 1), 0, rb_array_none(), 0,
+                            rb_composed_view(base, 1, mt)));
 done:
   return st;
 }

@@ -47,14 +47,14 @@ void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest) {
 }
 
 /* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. */
-static rb_status velocity_of(rb_atlas *a, rb_atlas_member *m, int first, void **out) {
-  *out = m->v ? m->v : a->v;
-  if (!m->v) return rb_helmholtz_solve(a->helmholtz, a->f, a->v);
+static rb_status velocity_of(rb_atlas *a, rb_atlas_member *m, int first, rb_array *out) {
+  *out = m->v.data ? m->v : a->v;
+  if (!m->v.data) return rb_helmholtz_solve(a->helmholtz, a->f, a->v);
   return rb_helmholtz_sweep(a->helmholtz, first ? a->options.first_sweeps : a->options.sweeps, a->omega, a->f, m->v);
 }
 
 /* e_i of a level, from its first velocity. */
-static rb_status choose_step(rb_atlas *a, rb_atlas_member *m, const void *v) {
+static rb_status choose_step(rb_atlas *a, rb_atlas_member *m, rb_array v) {
   rb_status st = RB_OK;
   double longest;
   RB_TRY(rb_compose_longest(a->compose, v, &longest));
@@ -69,7 +69,7 @@ done:
 static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
-  void *v;
+  rb_array v;
   stamp(a, RB_ATLAS_PARTS);
   RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
   stamp(a, RB_ATLAS_FORCE);
@@ -77,10 +77,9 @@ static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   stamp(a, RB_ATLAS_SOLVE);
   if (first) RB_TRY(choose_step(a, m, v));
   if (m->step == 0) goto done;
-  RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, NULL, 0, a->f)); /* the force is used up */
+  RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, rb_array_none(), 0, a->f)); /* the force is used up */
   RB_TRY(rb_compose(a->compose, 1, m->u, a->f, a->next));
-  void *swap = m->u;
-  m->u = a->next, a->next = swap;
+  rb_array_swap(&m->u, &a->next);
   RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
   stamp(a, RB_ATLAS_UPDATE);
 done:
@@ -146,7 +145,7 @@ static rb_status unmoved_variance(rb_atlas *a, double *out) {
   const int64_t n = rb_grid_points(a->grid);
   agreed all;
   for (int k = 0; k < a->own && st == RB_OK; k++)
-    st = rb_field_combine(a->field, n, 1, a->member[k].image, 0, NULL, 0, a->member[k].warped);
+    st = rb_field_combine(a->field, n, 1, a->member[k].image, 0, rb_array_none(), 0, a->member[k].warped);
   RB_TRY(rb_team_agree(a->team, st));
   RB_TRY(rb_atlas_update_mean(a));
   RB_TRY(rb_team_agree(a->team, measure(a, 1)));

@@ -106,9 +106,9 @@ static rb_status save_image(rb_atlas *a, rb_atlas_member *m, int generation, int
                      .longest = m->longest,
                      .difference = m->difference};
   memcpy(head.key, a->key, sizeof head.key), memcpy(head.image, m->sha256, sizeof head.image);
-  RB_TRY(a->backend->download(a->packed, m->u, bytes));
-  if (m->v) RB_TRY(a->backend->download(a->packed + bytes, m->v, bytes));
-  const rb_part parts[2] = {{&head, sizeof head}, {a->packed, m->v ? 2 * bytes : bytes}};
+  RB_TRY(rb_array_download(m->u, a->packed));
+  if (m->v.data) RB_TRY(rb_array_download(m->v, a->packed + bytes));
+  const rb_part parts[2] = {{&head, sizeof head}, {a->packed, m->v.data ? 2 * bytes : bytes}};
   path_of(a, generation, "image", m->index, path);
   RB_TRY(rb_sealed_write(path, parts, 2));
 done:
@@ -190,7 +190,7 @@ static rb_status load_image(rb_atlas *a, rb_atlas_member *m, const rb_atlas_save
   char path[4200];
   image_head head;
   const size_t bytes = 3 * (size_t)rb_grid_points(a->grid) * rb_atlas_value_size(a);
-  const rb_part parts[2] = {{&head, sizeof head}, {a->packed, m->v ? 2 * bytes : bytes}};
+  const rb_part parts[2] = {{&head, sizeof head}, {a->packed, m->v.data ? 2 * bytes : bytes}};
   path_of(a, s->generation, "image", m->index, path);
   RB_TRY(rb_sealed_read(path, parts, 2));
   RB_CHECK(strcmp(head.key, a->key) == 0 && head.index == m->index && head.level == s->level &&
@@ -199,8 +199,8 @@ static rb_status load_image(rb_atlas *a, rb_atlas_member *m, const rb_atlas_save
   RB_CHECK(strcmp(head.image, m->sha256) == 0, RB_EINVAL,
            "the checkpoint in %s is of another cohort: its image %d has another content", a->options.checkpoint,
            m->index + 1);
-  RB_TRY(a->backend->upload(m->u, a->packed, bytes));
-  if (m->v) RB_TRY(a->backend->upload(m->v, a->packed + bytes, bytes));
+  RB_TRY(rb_array_upload(m->u, a->packed));
+  if (m->v.data) RB_TRY(rb_array_upload(m->v, a->packed + bytes));
   RB_TRY(a->backend->sync()); /* the next image takes the same room */
   m->step = head.step, m->longest = head.longest, m->difference = head.difference;
   RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));

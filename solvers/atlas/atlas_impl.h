@@ -10,16 +10,16 @@
 
 /* An image of this member's share. Arrays on the backend, of the level under way. */
 typedef struct {
-  int index;            /* among all images */
-  const float *source;  /* [n], the caller's */
-  char sha256[65];      /* of source, with checkpoints */
-  double low, scale;    /* (value - low) scale lies in [0, 1] */
-  void *image, *warped; /* [n] */
-  void *u, *v;          /* [3][n]; v: where sweeps begin, NULL for direct solves */
-  float *kept;          /* u of the level before, on the host, or NULL */
-  double step;          /* e_i */
-  double longest;       /* e_i max |v_i| when the level began, voxels */
-  double difference;    /* |mean - D_i|^2 of the iteration before */
+  int index;              /* among all images */
+  const float *source;    /* [n], the caller's */
+  char sha256[65];        /* of source, with checkpoints */
+  double low, scale;      /* (value - low) scale lies in [0, 1] */
+  rb_array image, warped; /* [n] */
+  rb_array u, v;          /* [3][n]; v: where sweeps begin, no array for direct solves */
+  float *kept;            /* u of the level before, on the host, or NULL */
+  double step;            /* e_i */
+  double longest;         /* e_i max |v_i| when the level began, voxels */
+  double difference;      /* |mean - D_i|^2 of the iteration before */
 } rb_atlas_member;
 
 struct rb_atlas {
@@ -40,8 +40,8 @@ struct rb_atlas {
   rb_compose_plan *compose;
   rb_average_plan *average;
   rb_field_plan *field;
-  void *mean;         /* [n] */
-  void *f, *v, *next; /* [3][n]: force; velocity, then displacement of the step; u to come */
+  rb_array mean;       /* [n] */
+  rb_array f, v, next; /* [3][n]: force; velocity, then displacement of the step; u to come */
   double omega;
   float *room;                          /* [3][full n] on the host */
   int32_t *sums;                        /* [full n] on the host where a team shares the mean, else NULL */
@@ -85,9 +85,6 @@ rb_status rb_atlas_load_images(rb_atlas *a, const rb_atlas_saved *s);
 /* What is wrong with options and grid, whatever the images and the team. */
 rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count);
 size_t rb_atlas_value_size(const rb_atlas *a);
-/* `count` floats of the host to the backend's array in the solver's precision, and back. */
-rb_status rb_atlas_upload(const rb_atlas *a, const float *host, int64_t count, void *to);
-rb_status rb_atlas_download(const rb_atlas *a, const void *from, int64_t count, float *host);
 
 /* Plans and arrays of the grid at `factor`, images and displacements on it, the mean. */
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor);

@@ -7,34 +7,6 @@
 
 size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->dtype); }
 
-rb_status rb_atlas_upload(const rb_atlas *a, const float *host, int64_t count, void *to) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (a->config->dtype == RB_F64) {
-    wide = malloc((size_t)count * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-    for (int64_t i = 0; i < count; i++) wide[i] = (double)host[i];
-  }
-  RB_TRY(a->backend->upload(to, wide ? (const void *)wide : host, (size_t)count * rb_atlas_value_size(a)));
-done:
-  free(wide);
-  return st;
-}
-
-rb_status rb_atlas_download(const rb_atlas *a, const void *from, int64_t count, float *host) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (a->config->dtype == RB_F64) {
-    wide = malloc((size_t)count * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-  }
-  RB_TRY(a->backend->download(wide ? (void *)wide : host, from, (size_t)count * rb_atlas_value_size(a)));
-  for (int64_t i = 0; i < count && wide; i++) host[i] = (float)wide[i];
-done:
-  free(wide);
-  return st;
-}
-
 /* ---- plans and arrays ------------------------------------------------------------------------------------- */
 
 static rb_status make_plans(rb_atlas *a) {
@@ -69,20 +41,21 @@ done:
 
 static rb_status make_arrays(rb_atlas *a) {
   rb_status st = RB_OK;
-  const size_t one = (size_t)rb_grid_points(a->grid) * rb_atlas_value_size(a);
+  const int64_t n = rb_grid_points(a->grid);
+  const rb_dtype type = a->config->dtype;
   const int direct = rb_helmholtz_is_direct(a->helmholtz->variant);
-  RB_TRY(rb_alloc(a->backend, one, &a->mean));
-  RB_TRY(rb_alloc(a->backend, 3 * one, &a->f));
-  RB_TRY(rb_alloc(a->backend, 3 * one, &a->v));
-  RB_TRY(rb_alloc(a->backend, 3 * one, &a->next));
+  RB_TRY(rb_array_create(a->backend, type, n, &a->mean));
+  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->f));
+  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->v));
+  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->next));
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
-    RB_TRY(rb_alloc(a->backend, one, &m->image));
-    RB_TRY(rb_alloc(a->backend, one, &m->warped));
-    RB_TRY(rb_alloc(a->backend, 3 * one, &m->u));
+    RB_TRY(rb_array_create(a->backend, type, n, &m->image));
+    RB_TRY(rb_array_create(a->backend, type, n, &m->warped));
+    RB_TRY(rb_array_create(a->backend, type, 3 * n, &m->u));
     if (!direct) {
-      RB_TRY(rb_alloc(a->backend, 3 * one, &m->v));
-      RB_TRY(a->backend->fill(m->v, 0, 3 * one));
+      RB_TRY(rb_array_create(a->backend, type, 3 * n, &m->v));
+      RB_TRY(rb_array_fill(m->v, 0));
     }
   }
 done:
@@ -90,14 +63,14 @@ done:
 }
 
 /* In [0, 1], on the level's grid, to the backend. */
-static rb_status put_image(rb_atlas *a, const float *source, double low, double scale, void *to) {
+static rb_status put_image(rb_atlas *a, const float *source, double low, double scale, rb_array to) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->full), m = rb_grid_points(a->grid);
   float *whole = a->room, *coarse = a->room + n;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) whole[i] = (float)(((double)source[i] - low) * scale);
   if (m < n) RB_TRY(rb_atlas_restrict(a->full, whole, a->grid, coarse));
-  RB_TRY(rb_atlas_upload(a, m < n ? coarse : whole, m, to));
+  RB_TRY(rb_array_put_floats(to, m < n ? coarse : whole));
 done:
   return st;
 }
@@ -108,11 +81,11 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   RB_TRY(put_image(a, m->source, m->low, m->scale, m->image));
   if (m->kept) {
     RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
-    RB_TRY(rb_atlas_upload(a, a->room, 3 * n, m->u));
+    RB_TRY(rb_array_put_floats(m->u, a->room));
     RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
   } else {
-    RB_TRY(a->backend->fill(m->u, 0, 3 * (size_t)n * rb_atlas_value_size(a)));
-    RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, NULL, 0, m->warped));
+    RB_TRY(rb_array_fill(m->u, 0));
+    RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
   }
   free(m->kept);
   m->kept = NULL;
@@ -141,15 +114,11 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
     m->kept = NULL, m->longest = 0;
     if (keep && st == RB_OK) {
       m->kept = malloc(3 * (size_t)n * sizeof *m->kept);
-      st = m->kept ? rb_atlas_download(a, m->u, 3 * n, m->kept) : RB_FAIL(RB_ENOMEM, "host memory");
+      st = m->kept ? rb_array_get_floats(m->u, m->kept) : RB_FAIL(RB_ENOMEM, "host memory");
     }
-    rb_release(a->backend, m->image), rb_release(a->backend, m->warped);
-    rb_release(a->backend, m->u), rb_release(a->backend, m->v);
-    m->image = m->warped = m->u = m->v = NULL;
+    rb_array_destroy(&m->image), rb_array_destroy(&m->warped), rb_array_destroy(&m->u), rb_array_destroy(&m->v);
   }
-  rb_release(a->backend, a->next), rb_release(a->backend, a->v), rb_release(a->backend, a->f);
-  rb_release(a->backend, a->mean);
-  a->mean = a->f = a->v = a->next = NULL;
+  rb_array_destroy(&a->next), rb_array_destroy(&a->v), rb_array_destroy(&a->f), rb_array_destroy(&a->mean);
   rb_field_destroy(a->field), rb_average_destroy(a->average), rb_compose_destroy(a->compose);
   rb_helmholtz_destroy(a->helmholtz), rb_l2force_destroy(a->force);
   a->field = NULL, a->average = NULL, a->compose = NULL, a->helmholtz = NULL, a->force = NULL;

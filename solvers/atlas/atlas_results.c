@@ -12,22 +12,22 @@ int rb_atlas_holds(const rb_atlas *a, int image) {
 }
 
 rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out) {
-  if (!a->mean) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
+  if (!a->mean.data) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
   if (!rb_atlas_holds(a, image)) return RB_FAIL(RB_EINVAL, "image %d belongs to another process", image + 1);
   *out = &a->member[image - a->member[0].index];
   return RB_OK;
 }
 
 rb_status rb_atlas_mean(rb_atlas *a, float *out) {
-  if (!a->mean) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
-  return rb_atlas_download(a, a->mean, rb_grid_points(a->grid), out);
+  if (!a->mean.data) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
+  return rb_array_get_floats(a->mean, out);
 }
 
 rb_status rb_atlas_warped(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(rb_atlas_download(a, m->warped, rb_grid_points(a->grid), out));
+  RB_TRY(rb_array_get_floats(m->warped, out));
 done:
   return st;
 }
@@ -36,7 +36,7 @@ rb_status rb_atlas_displacement(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(rb_atlas_download(a, m->u, 3 * rb_grid_points(a->grid), out));
+  RB_TRY(rb_array_get_floats(m->u, out));
 done:
   return st;
 }
@@ -46,7 +46,7 @@ rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
   RB_TRY(rb_compose_determinant(a->compose, m->u, a->f));
-  RB_TRY(rb_atlas_download(a, a->f, rb_grid_points(a->grid), out));
+  RB_TRY(rb_array_get_floats(rb_array_part(a->f, 0, rb_grid_points(a->grid)), out));
 done:
   return st;
 }

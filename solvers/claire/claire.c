@@ -7,33 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-rb_status rb_claire_upload(const rb_claire *c, const float *host, int64_t count, void *to) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (c->config.dtype == RB_F32) return c->backend->upload(to, host, (size_t)count * sizeof *host);
-  wide = malloc((size_t)count * sizeof *wide);
-  RB_CHECK(wide, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *wide);
-  for (int64_t i = 0; i < count; i++) wide[i] = (double)host[i];
-  RB_TRY(c->backend->upload(to, wide, (size_t)count * sizeof *wide));
-done:
-  free(wide);
-  return st;
-}
-
-rb_status rb_claire_download(const rb_claire *c, const void *from, int64_t count, float *host) {
-  rb_status st = RB_OK;
-  double *wide = NULL;
-  if (c->config.dtype == RB_F32) return c->backend->download(host, from, (size_t)count * sizeof *host);
-  wide = malloc((size_t)count * sizeof *wide);
-  RB_CHECK(wide, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *wide);
-  RB_TRY(c->backend->download(wide, from, (size_t)count * sizeof *wide));
-  for (int64_t i = 0; i < count; i++) host[i] = (float)wide[i];
-done:
-  free(wide);
-  return st;
-}
-
-rb_status rb_claire_smooth(const rb_claire *c, double sigma, void *f) {
+rb_status rb_claire_smooth(const rb_claire *c, double sigma, rb_array f) {
   rb_status st = RB_OK;
   const rb_variant *v;
   rb_spectral_plan *plan = NULL;
@@ -49,7 +23,7 @@ done:
 }
 
 /* Negative values are background; (value - min) / max. NaN and constant images are refused. */
-static rb_status normalised(const rb_claire *c, const char *which, const float *image, void *to) {
+static rb_status normalised(const rb_claire *c, const char *which, const float *image, rb_array to) {
   rb_status st = RB_OK;
   float least = INFINITY, most = -INFINITY, *scaled = malloc((size_t)c->n * sizeof *scaled);
   RB_CHECK(scaled, RB_ENOMEM, "host memory: %zu bytes", (size_t)c->n * sizeof *scaled);
@@ -61,7 +35,7 @@ static rb_status normalised(const rb_claire *c, const char *which, const float *
   }
   RB_CHECK(most > least, RB_EINVAL, "the %s image is constant: there is nothing to register", which);
   for (int64_t i = 0; i < c->n; i++) scaled[i] = (scaled[i] - least) / most;
-  RB_TRY(rb_claire_upload(c, scaled, c->n, to));
+  RB_TRY(rb_array_put_floats(to, scaled));
   RB_TRY(rb_claire_smooth(c, c->options.sigma, to));
 done:
   free(scaled);
@@ -129,13 +103,12 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   RB_CHECK(c->unknowns < (int64_t)1 << 31, RB_EUNSUPPORTED,
            "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
   c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
-  size_t size = rb_dtype_size(c->config.dtype), field = (size_t)c->n * size;
   RB_TRY(create_plans(c));
-  void **scalars[] = {&c->template_image, &c->reference_image, &c->lambda};
-  for (int i = 0; i < 3; i++) RB_TRY(rb_alloc(c->backend, field, scalars[i]));
-  RB_TRY(rb_alloc(c->backend, 3 * field, &c->v));
-  RB_TRY(rb_alloc(c->backend, 3 * field, &c->b));
-  RB_TRY(rb_alloc(c->backend, (size_t)c->unknowns * size, &c->work));
+  rb_array *scalars[] = {&c->template_image, &c->reference_image, &c->lambda};
+  for (int i = 0; i < 3; i++) RB_TRY(rb_array_create(c->backend, c->config.dtype, c->n, scalars[i]));
+  RB_TRY(rb_array_create(c->backend, c->config.dtype, 3 * c->n, &c->v));
+  RB_TRY(rb_array_create(c->backend, c->config.dtype, 3 * c->n, &c->b));
+  RB_TRY(rb_array_create(c->backend, c->config.dtype, c->unknowns, &c->work));
   RB_TRY(normalised(c, "template", template_image, c->template_image));
   RB_TRY(normalised(c, "reference", reference_image, c->reference_image));
   RB_TRY(rb_vec_create(c->backend, c->config.dtype, c->unknowns, &c->x));
@@ -155,7 +128,7 @@ void rb_claire_destroy(rb_claire *c) {
   rb_transport_destroy(c->transport);
   rb_spectral_destroy(c->spectral);
   rb_field_destroy(c->field);
-  void *arrays[] = {c->template_image, c->reference_image, c->lambda, c->v, c->b, c->work};
-  for (size_t i = 0; c->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(c->backend, arrays[i]);
+  rb_array *arrays[] = {&c->template_image, &c->reference_image, &c->lambda, &c->v, &c->b, &c->work};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) rb_array_destroy(arrays[i]);
   free(c);
 }

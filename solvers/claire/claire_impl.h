@@ -26,9 +26,9 @@ struct rb_claire {
   rb_transport_plan *transport;
   rb_spectral_plan *spectral; /* three components */
   rb_field_plan *field;
-  void *template_image, *reference_image, *lambda; /* [N] */
-  void *v, *b, *work;                              /* [3][N]; work is as long as an optimiser's vector */
-  int is_zero;                                     /* v = 0 */
+  rb_array template_image, reference_image, lambda; /* [N] */
+  rb_array v, b, work;                              /* [3][N]; work is as long as an optimiser's vector */
+  int is_zero;                                      /* v = 0 */
   rb_claire_operators level;
 
   Vec x;
@@ -49,21 +49,18 @@ struct rb_claire {
 
 rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double beta, double hd);
 
-/* J, and with g not NULL its gradient, at the coefficients or velocities x (backend memory). */
-rb_status rb_claire_objective(rb_claire *c, const void *x, double *objective, void *g);
+/* J, and where g is an array its gradient, at the coefficients or velocities x. */
+rb_status rb_claire_objective(rb_claire *c, rb_array x, double *objective, rb_array g);
 /* y = H x at the last evaluated velocity. */
-rb_status rb_claire_hessian(rb_claire *c, const void *x, void *y);
+rb_status rb_claire_hessian(rb_claire *c, rb_array x, rb_array y);
 
 /* Set up TAO once; run the levels. */
 rb_status rb_claire_optimiser_create(rb_claire *c);
 rb_status rb_claire_optimise(rb_claire *c);
 void rb_claire_optimiser_destroy(rb_claire *c);
 
-/* Fields between host float32 and the backend's type. */
-rb_status rb_claire_upload(const rb_claire *c, const float *host, int64_t count, void *to);
-rb_status rb_claire_download(const rb_claire *c, const void *from, int64_t count, float *host);
 /* Gaussian of `sigma` cells in place on one field of the backend. */
-rb_status rb_claire_smooth(const rb_claire *c, double sigma, void *f);
+rb_status rb_claire_smooth(const rb_claire *c, double sigma, rb_array f);
 rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid,
                                            const char *interp, const char *basis);
 

@@ -128,12 +128,12 @@ rb_status rb_claire_optimiser_create(rb_claire *c) {
   rb_status st = RB_OK;
   PC pc;
   TaoLineSearch search;
-  RB_PETSC(MatCreateShell(PETSC_COMM_SELF, (PetscInt)c->unknowns, (PetscInt)c->unknowns, (PetscInt)c->unknowns,
-                          (PetscInt)c->unknowns, c, &c->hessian));
+  RB_PETSC(MatCreateShell(rb_krylov_communicator(), (PetscInt)c->unknowns, (PetscInt)c->unknowns,
+                          (PetscInt)c->unknowns, (PetscInt)c->unknowns, c, &c->hessian));
   RB_PETSC(MatShellSetOperation(c->hessian, MATOP_MULT, (void (*)(void))hessian_product));
   RB_PETSC(MatShellSetManageScalingShifts(c->hessian)); /* ours, not the shell's */
   RB_PETSC(MatShellSetOperation(c->hessian, MATOP_SHIFT, (void (*)(void))no_shift));
-  RB_PETSC(TaoCreate(PETSC_COMM_SELF, &c->tao));
+  RB_PETSC(TaoCreate(rb_krylov_communicator(), &c->tao));
   RB_PETSC(TaoSetType(c->tao, TAONLS));
   RB_PETSC(TaoSetSolution(c->tao, c->x));
   RB_PETSC(TaoSetObjectiveAndGradient(c->tao, NULL, objective_and_gradient, c));
@@ -243,7 +243,7 @@ rb_status rb_claire_solve(rb_claire *c, rb_claire_hook hook, void *context, rb_c
   RB_TRY(rb_profile_stop(c->backend, &out->profile));
   /* a line search that failed left another velocity in the plans */
   c->result = NULL;
-  if (out->end == RB_END_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
+  if (out->end == RB_END_LINE_SEARCH) RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, rb_array_none()));
 done:
   rb_profile_abandon();
   c->result = NULL;
@@ -259,7 +259,7 @@ rb_status rb_claire_forget(rb_claire *c) {
   rb_status st = RB_OK;
   RB_PETSC(VecSet(c->x, NAN));
   c->is_zero = 0;
-  RB_TRY(c->backend->fill(c->v, 0xFF, 3 * (size_t)c->n * rb_dtype_size(c->config.dtype)));
+  RB_TRY(rb_array_fill(c->v, 0xFF));
 done:
   return st;
 }
@@ -268,11 +268,11 @@ done:
 static rb_status put_velocity(rb_claire *c, const float *velocity) {
   rb_status st = RB_OK;
   rb_spectral_op one = rb_spectral_times(1);
-  RB_TRY(rb_claire_upload(c, velocity, 3 * c->n, c->b));
+  RB_TRY(rb_array_put_floats(c->b, velocity));
   if (c->config.coordinates == RB_COEFFICIENTS)
-    RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, NULL, rb_vec_data(c->x)));
+    RB_TRY(rb_spectral_analyse(c->spectral, &one, c->b, NULL, rb_array_none(), rb_vec_data(c->x)));
   else
-    RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, NULL, 0, rb_vec_data(c->x)));
+    RB_TRY(rb_field_combine(c->field, 3 * c->n, 1, c->b, 0, rb_array_none(), 0, rb_vec_data(c->x)));
   set_level(c, c->options.beta);
 done:
   return st;
@@ -282,7 +282,7 @@ rb_status rb_claire_set_velocity(rb_claire *c, const float *velocity) {
   rb_status st = RB_OK;
   double objective;
   RB_TRY(put_velocity(c, velocity));
-  RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, NULL));
+  RB_TRY(rb_claire_objective(c, rb_vec_read(c->x), &objective, rb_array_none()));
 done:
   return st;
 }

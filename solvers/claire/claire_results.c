@@ -11,17 +11,17 @@ rb_status rb_claire_velocity(rb_claire *c, float *v) {
     memset(v, 0, 3 * (size_t)c->n * sizeof *v);
     return RB_OK;
   }
-  return rb_claire_download(c, c->v, 3 * c->n, v);
+  return rb_array_get_floats(c->v, v);
 }
 
 rb_status rb_claire_warped(rb_claire *c, float *m) {
-  return rb_claire_download(c, rb_transport_history(c->transport, c->options.steps, NULL), c->n, m);
+  return rb_array_get_floats(rb_transport_history(c->transport, c->options.steps), m);
 }
 
 rb_status rb_claire_images(rb_claire *c, float *t, float *r) {
   rb_status st = RB_OK;
-  RB_TRY(rb_claire_download(c, c->template_image, c->n, t));
-  RB_TRY(rb_claire_download(c, c->reference_image, c->n, r));
+  RB_TRY(rb_array_get_floats(c->template_image, t));
+  RB_TRY(rb_array_get_floats(c->reference_image, r));
 done:
   return st;
 }
@@ -29,9 +29,9 @@ done:
 /* The residual's buffer serves results: it is set anew by every evaluation. */
 rb_status rb_claire_warp(rb_claire *c, const float *f, float *out) {
   rb_status st = RB_OK;
-  RB_TRY(rb_claire_upload(c, f, c->n, c->lambda));
+  RB_TRY(rb_array_put_floats(c->lambda, f));
   RB_TRY(rb_transport_advect(c->transport, c->lambda));
-  RB_TRY(rb_claire_download(c, c->lambda, c->n, out));
+  RB_TRY(rb_array_get_floats(c->lambda, out));
 done:
   return st;
 }
@@ -39,7 +39,7 @@ done:
 rb_status rb_claire_displacement(rb_claire *c, float *u) {
   rb_status st = RB_OK;
   RB_TRY(rb_transport_map(c->transport, c->b));
-  RB_TRY(rb_claire_download(c, c->b, 3 * c->n, u));
+  RB_TRY(rb_array_get_floats(c->b, u));
 done:
   return st;
 }
@@ -59,7 +59,7 @@ rb_status rb_claire_jacobian(rb_claire *c, float *det, rb_claire_determinant *ou
   RB_TRY(rb_transport_jacobian(c->transport, c->b, c->lambda));
   RB_TRY(rb_field_extremes(c->field, c->n, c->lambda, &e));
   *out = (rb_claire_determinant){e.least, e.sum / (double)c->n, e.greatest};
-  if (det) RB_TRY(rb_claire_download(c, c->lambda, c->n, det));
+  if (det) RB_TRY(rb_array_get_floats(c->lambda, det));
 done:
   rb_derivative_destroy(plan);
   return st;
@@ -72,10 +72,10 @@ static rb_status transport_label(rb_claire *c, rb_transport_plan *t, const float
   rb_status st = RB_OK;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->n; i++) value[i] = labels[i] == label;
-  RB_TRY(rb_claire_upload(c, value, c->n, c->lambda));
+  RB_TRY(rb_array_put_floats(c->lambda, value));
   if (smoothed) RB_TRY(rb_claire_smooth(c, c->options.sigma, c->lambda));
   RB_TRY(rb_transport_advect(t, c->lambda));
-  RB_TRY(rb_claire_download(c, c->lambda, c->n, value));
+  RB_TRY(rb_array_get_floats(c->lambda, value));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->n; i++) {
     sum[i] += value[i];
@@ -103,7 +103,7 @@ rb_status rb_claire_labels(rb_claire *c, const float *labels, int smoothed, floa
   }
   RB_TRY(rb_variant_find(&rb_transport_family, c->backend->kind == RB_CUDA ? "cuda/composed" : "cpu/composed", &v));
   RB_TRY(rb_transport_create(v, &d, &t));
-  RB_TRY(rb_transport_velocity(t, c->is_zero ? NULL : c->v));
+  RB_TRY(rb_transport_velocity(t, c->is_zero ? rb_array_none() : c->v));
   for (int l = 1; l < 256; l++)
     if (present[l]) RB_TRY(transport_label(c, t, labels, (float)l, smoothed, value, best, sum, out));
 #pragma omp parallel for schedule(static)

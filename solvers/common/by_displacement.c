@@ -14,10 +14,15 @@ static rb_status plan(rb_grid g, rb_compose_plan **out) {
   return st == RB_OK ? rb_compose_create(v, &d, out) : st;
 }
 
+/* A field of the plan's grid in host memory. */
+static rb_array host(const rb_compose_plan *p, int components, const float *data) {
+  return rb_array_host(RB_F32, components * rb_grid_points(p->desc.grid), data);
+}
+
 rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, float *out) {
   rb_compose_plan *p;
   rb_status st = plan(g, &p);
-  if (st == RB_OK) st = rb_compose_warp(p, image, u, out);
+  if (st == RB_OK) st = rb_compose_warp(p, host(p, 1, image), host(p, 3, u), host(p, 1, out));
   rb_compose_destroy(p);
   return st;
 }
@@ -25,7 +30,7 @@ rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, floa
 rb_status rb_displacement_determinant(rb_grid g, const float *u, float *out) {
   rb_compose_plan *p;
   rb_status st = plan(g, &p);
-  if (st == RB_OK) st = rb_compose_determinant(p, u, out);
+  if (st == RB_OK) st = rb_compose_determinant(p, host(p, 3, u), host(p, 1, out));
   rb_compose_destroy(p);
   return st;
 }

@@ -20,8 +20,8 @@ typedef struct {
   rb_surface moving, fixed;
   rb_surface_match *match; /* of the level */
   rb_splat_plan *splat;    /* a force at its vertices onto the grid */
-  char *x, *start;         /* [3][vertices], backend: now; at the start */
-  char *force, *moved;     /* [3][vertices] */
+  rb_array x, start;       /* [3][vertices]: now; at the start */
+  rb_array force, moved;   /* [3][vertices] */
   double weight;           /* b_j of the level */
 } carried;
 
@@ -39,49 +39,13 @@ struct rb_currents {
   rb_helmholtz_plan *helmholtz;
   rb_compose_plan *compose;
   rb_field_plan *field;
-  char *p, *q, *j;        /* [channels][n]: template, reference, the template pulled back */
-  char *u, *v, *b, *part; /* [3][n]: h = id + u; velocity; force; scratch, and the next u */
+  rb_array p, q, j;       /* [channels][n]: template, reference, the template pulled back */
+  rb_array u, v, b, part; /* [3][n]: h = id + u; velocity; force; scratch, and the next u */
   carried surface[RB_CURRENTS_SURFACES];
   double image_weight, setup_seconds;
 };
 
-static size_t size_of(const rb_currents *s) { return rb_dtype_size(s->config->dtype); }
-static char *channel(const rb_currents *s, char *a, int k) { return a + (size_t)k * (size_t)s->n * size_of(s); }
-
-/* Host values in the solver's type to the backend. */
-static rb_status upload(const rb_currents *s, int64_t count, const float *single, const double *wide, char *to) {
-  rb_status st = RB_OK;
-  const int own = (s->config->dtype == RB_F64) == (wide != NULL);
-  void *other = own ? NULL : malloc((size_t)count * size_of(s));
-  RB_CHECK(own || other, RB_ENOMEM, "host memory");
-  for (int64_t i = 0; i < count && !own; i++)
-    if (wide)
-      ((float *)other)[i] = (float)wide[i];
-    else
-      ((double *)other)[i] = (double)single[i];
-  RB_TRY(s->backend->upload(to, own ? (wide ? (const void *)wide : (const void *)single) : other,
-                            (size_t)count * size_of(s)));
-done:
-  free(other);
-  return st;
-}
-/* And back: exactly one of the two is not NULL. */
-static rb_status download(const rb_currents *s, int64_t count, const char *from, float *single, double *wide) {
-  rb_status st = RB_OK;
-  void *room = malloc((size_t)count * size_of(s));
-  RB_CHECK(room, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(room, from, (size_t)count * size_of(s)));
-  for (int64_t i = 0; i < count; i++) {
-    const double v = s->config->dtype == RB_F64 ? ((double *)room)[i] : (double)((float *)room)[i];
-    if (single)
-      single[i] = (float)v;
-    else
-      wide[i] = v;
-  }
-done:
-  free(room);
-  return st;
-}
+static rb_array channel(const rb_currents *s, rb_array a, int k) { return rb_array_part(a, k * s->n, s->n); }
 
 /* ---- plans and arrays ---- */
 
@@ -122,13 +86,13 @@ done:
 
 static rb_status make_arrays(rb_currents *s, const rb_problem *problem) {
   rb_status st = RB_OK;
-  const size_t one = (size_t)s->n * size_of(s);
-  char **const vectors[] = {&s->u, &s->v, &s->b, &s->part}, **const images[] = {&s->p, &s->q, &s->j};
-  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(s->backend, 3 * one, (void **)vectors[k]));
+  const rb_dtype type = s->config->dtype;
+  rb_array *const vectors[] = {&s->u, &s->v, &s->b, &s->part}, *const images[] = {&s->p, &s->q, &s->j};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(s->backend, type, 3 * s->n, vectors[k]));
   if (!s->channels) return RB_OK;
-  for (int k = 0; k < 3; k++) RB_TRY(rb_alloc(s->backend, (size_t)s->channels * one, (void **)images[k]));
-  RB_TRY(upload(s, s->channels * s->n, problem->templates[0].image, NULL, s->p));
-  RB_TRY(upload(s, s->channels * s->n, problem->reference->image, NULL, s->q));
+  for (int k = 0; k < 3; k++) RB_TRY(rb_array_create(s->backend, type, s->channels * s->n, images[k]));
+  RB_TRY(rb_array_put_floats(s->p, problem->templates[0].image));
+  RB_TRY(rb_array_put_floats(s->q, problem->reference->image));
   RB_TRY(rb_interp_load(s->posteriors, s->p));
 done:
   return st;
@@ -136,7 +100,6 @@ done:
 
 static rb_status make_surface(rb_currents *s, carried *c) {
   rb_status st = RB_OK;
-  const size_t bytes = 3 * (size_t)c->moving.vertices * size_of(s);
   const rb_variant *v;
   const rb_splat_desc d = {.grid = s->grid,
                            .np = c->moving.vertices,
@@ -144,9 +107,9 @@ static rb_status make_surface(rb_currents *s, carried *c) {
                            .boundary = RB_CLAMP,
                            .dtype = s->config->dtype,
                            .components = 3};
-  char **const own[] = {&c->x, &c->start, &c->force, &c->moved};
-  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(s->backend, bytes, (void **)own[k]));
-  RB_TRY(upload(s, 3 * c->moving.vertices, NULL, c->moving.x, c->start));
+  rb_array *const own[] = {&c->x, &c->start, &c->force, &c->moved};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(s->backend, d.dtype, 3 * c->moving.vertices, own[k]));
+  RB_TRY(rb_array_put_doubles(c->start, c->moving.x));
   RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &v));
   RB_TRY(rb_splat_create(v, &d, &c->splat));
 done:
@@ -192,17 +155,15 @@ void rb_currents_solver_destroy(rb_currents *s) {
   rb_helmholtz_destroy(s->helmholtz);
   rb_compose_destroy(s->compose);
   rb_field_destroy(s->field);
-  for (int k = 0; k < s->surfaces && s->backend; k++) {
+  for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];
     rb_surface_match_destroy(c->match);
     rb_splat_destroy(c->splat);
-    char *const own[] = {c->x, c->start, c->force, c->moved};
-    for (int i = 0; i < 4; i++) rb_release(s->backend, own[i]);
+    rb_array *const own[] = {&c->x, &c->start, &c->force, &c->moved};
+    for (int i = 0; i < 4; i++) rb_array_destroy(own[i]);
   }
-  if (s->backend) {
-    char *const own[] = {s->p, s->q, s->j, s->u, s->v, s->b, s->part};
-    for (int i = 0; i < 7; i++) rb_release(s->backend, own[i]);
-  }
+  rb_array *const own[] = {&s->p, &s->q, &s->j, &s->u, &s->v, &s->b, &s->part};
+  for (int i = 0; i < 7; i++) rb_array_destroy(own[i]);
   free(s);
 }
 
@@ -213,7 +174,7 @@ static rb_status pull_back(rb_currents *s) {
   rb_status st = RB_OK;
   static const double one[3] = {1, 1, 1};
   if (!s->channels) return RB_OK;
-  RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, NULL, s->part));
+  RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, rb_array_none(), s->part));
   RB_TRY(rb_interp_eval(s->posteriors, s->n, s->part, s->j));
 done:
   return st;
@@ -227,7 +188,7 @@ static rb_status image_force(rb_currents *s, double *energy) {
   for (int k = 0; k < s->channels && s->image_weight > 0; k++) {
     double sum;
     RB_TRY(rb_l2force(s->force, channel(s, s->q, k), channel(s, s->j, k), s->part));
-    RB_TRY(rb_field_combine(s->field, 3 * s->n, -s->image_weight, s->part, 0, NULL, 1, s->b));
+    RB_TRY(rb_field_combine(s->field, 3 * s->n, -s->image_weight, s->part, 0, rb_array_none(), 1, s->b));
     RB_TRY(rb_l2force_energy(s->force, channel(s, s->q, k), channel(s, s->j, k), &sum));
     *energy += s->image_weight * sum / 2;
   }
@@ -248,7 +209,7 @@ static rb_status surface_force(rb_currents *s, double *energy) {
     RB_TRY(rb_splat_outcome(c->splat, &lost));
     RB_CHECK(lost == 0, RB_EINVALID, "surface %d has %lld vertices or forces that are no finite numbers", k + 1,
              (long long)lost);
-    RB_TRY(rb_field_combine(s->field, 3 * s->n, -c->weight, s->part, 0, NULL, 1, s->b));
+    RB_TRY(rb_field_combine(s->field, 3 * s->n, -c->weight, s->part, 0, rb_array_none(), 1, s->b));
     *energy += c->weight * distance;
   }
 done:
@@ -262,12 +223,11 @@ static rb_status move(rb_currents *s, double dt) {
   for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];
     RB_TRY(rb_interp_eval(s->velocity, c->moving.vertices, c->x, c->moved));
-    RB_TRY(rb_field_combine(s->field, 3 * c->moving.vertices, dt, c->moved, 0, NULL, 1, c->x));
+    RB_TRY(rb_field_combine(s->field, 3 * c->moving.vertices, dt, c->moved, 0, rb_array_none(), 1, c->x));
   }
-  RB_TRY(rb_field_combine(s->field, 3 * s->n, 0, NULL, 0, NULL, -dt, s->v));
+  RB_TRY(rb_field_combine(s->field, 3 * s->n, 0, rb_array_none(), 0, rb_array_none(), -dt, s->v));
   RB_TRY(rb_compose(s->compose, 1, s->u, s->v, s->part));
-  char *next = s->part;
-  s->part = s->u, s->u = next;
+  rb_array_swap(&s->u, &s->part);
 done:
   return st;
 }
@@ -330,8 +290,8 @@ static rb_status drift(rb_currents *s, double *out) {
     x = malloc((size_t)values * sizeof *x), u = malloc((size_t)values * sizeof *u);
     RB_CHECK(x && u, RB_ENOMEM, "host memory");
     RB_TRY(rb_interp_eval(s->velocity, c->moving.vertices, c->x, c->moved));
-    RB_TRY(download(s, values, c->x, NULL, x));
-    RB_TRY(download(s, values, c->moved, NULL, u));
+    RB_TRY(rb_array_get_doubles(c->x, x));
+    RB_TRY(rb_array_get_doubles(c->moved, u));
     for (int64_t v = 0; v < c->moving.vertices; v++) {
       double d2 = 0;
       for (int64_t i = v; i < values; i += c->moving.vertices) d2 += pow(x[i] + u[i] - c->moving.x[i], 2);
@@ -351,8 +311,8 @@ static rb_status begin(rb_currents *s) {
   double mismatch;
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->u));
   for (int k = 0; k < s->surfaces; k++)
-    RB_TRY(rb_field_combine(s->field, 3 * s->surface[k].moving.vertices, 1, s->surface[k].start, 0, NULL, 0,
-                            s->surface[k].x));
+    RB_TRY(rb_field_combine(s->field, 3 * s->surface[k].moving.vertices, 1, s->surface[k].start, 0, rb_array_none(),
+                            0, s->surface[k].x));
   s->image_weight = 1;
   RB_TRY(pull_back(s));
   RB_TRY(image_force(s, &mismatch));
@@ -399,15 +359,15 @@ rb_grid rb_currents_grid(const rb_currents *s) { return s->grid; }
 rb_status rb_currents_warped(rb_currents *s, float *out) {
   rb_status st = RB_OK;
   RB_TRY(pull_back(s));
-  RB_TRY(download(s, s->channels * s->n, s->j, out, NULL));
+  RB_TRY(rb_array_get_floats(s->j, out));
 done:
   return st;
 }
-rb_status rb_currents_displacement(rb_currents *s, float *out) { return download(s, 3 * s->n, s->u, out, NULL); }
+rb_status rb_currents_displacement(rb_currents *s, float *out) { return rb_array_get_floats(s->u, out); }
 rb_status rb_currents_determinant(rb_currents *s, float *out) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_determinant(s->compose, s->u, s->part));
-  RB_TRY(download(s, s->n, s->part, out, NULL));
+  RB_TRY(rb_array_get_floats(channel(s, s->part, 0), out));
 done:
   return st;
 }
@@ -422,7 +382,7 @@ rb_status rb_currents_vertices(rb_currents *s, double *out) {
     free(x);
     x = malloc(3 * (size_t)n * sizeof *x);
     RB_CHECK(x, RB_ENOMEM, "host memory");
-    RB_TRY(download(s, 3 * n, s->surface[k].x, NULL, x));
+    RB_TRY(rb_array_get_doubles(s->surface[k].x, x));
     for (int a = 0; a < 3; a++) memcpy(out + a * all + at, x + a * n, (size_t)n * sizeof *x);
     at += n;
   }

@@ -19,31 +19,12 @@ struct rb_surface_match {
   rb_elements_plan *elements;
   rb_field_plan *field;
   rb_currents_plan *moving, *fixed; /* exact: S, and -T; a mesh: the union in `moving` */
-  char *c, *m, *u, *z;              /* [3][faces] */
-  char *u_fixed, *z_fixed;          /* [3][faces]; exact sums alone */
-  char *fixed_c, *fixed_m;          /* [3][fixed_faces], moments negated; exact sums alone */
-  char *both_c, *both_m;            /* [3][faces + fixed_faces]; a mesh alone */
+  rb_array c, m, u, z;              /* [3][faces]: centres, moments, field, derivative */
+  rb_array u_fixed, z_fixed;        /* [3][faces]; exact sums alone */
+  rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated; exact sums alone */
+  rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh alone */
   double fixed_energy;
 };
-
-static size_t bytes(const rb_surface_match *q, int64_t n) { return 3 * (size_t)n * rb_dtype_size(q->d.dtype); }
-
-/* Host values in the plan's type, on the backend. */
-static rb_status upload(const rb_surface_match *q, const double *from, int64_t values, char **out) {
-  rb_status st = RB_OK;
-  const size_t size = (size_t)values * rb_dtype_size(q->d.dtype);
-  float *narrow = NULL;
-  RB_TRY(rb_alloc(q->backend, size, (void **)out));
-  if (q->d.dtype == RB_F32) {
-    narrow = malloc(size);
-    RB_CHECK(narrow, RB_ENOMEM, "host memory");
-    for (int64_t i = 0; i < values; i++) narrow[i] = (float)from[i];
-  }
-  RB_TRY(q->backend->upload(*out, narrow ? (const void *)narrow : (const void *)from, size));
-done:
-  free(narrow);
-  return st;
-}
 
 static const rb_variant *elements_variant(rb_backend_kind kind) {
   const rb_variant *v = NULL;
@@ -61,25 +42,26 @@ static rb_status open_elements(const rb_surface_match *q, const rb_surface *s, r
 static rb_status measure_fixed(rb_surface_match *q, const rb_surface *fixed) {
   rb_status st = RB_OK;
   rb_elements_plan *e = NULL;
-  char *x = NULL;
+  rb_array x = rb_array_none();
   RB_TRY(open_elements(q, fixed, &e));
-  RB_TRY(upload(q, fixed->x, 3 * fixed->vertices, &x));
-  RB_TRY(rb_alloc(q->backend, bytes(q, fixed->faces), (void **)&q->fixed_c));
-  RB_TRY(rb_alloc(q->backend, bytes(q, fixed->faces), (void **)&q->fixed_m));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * fixed->vertices, &x));
+  RB_TRY(rb_array_put_doubles(x, fixed->x));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * fixed->faces, &q->fixed_c));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * fixed->faces, &q->fixed_m));
   RB_TRY(rb_elements_measure(e, x, q->fixed_c, q->fixed_m));
-  RB_TRY(rb_field_combine(q->field, 3 * fixed->faces, 0, NULL, 0, NULL, -1, q->fixed_m));
+  RB_TRY(rb_field_combine(q->field, 3 * fixed->faces, 0, rb_array_none(), 0, rb_array_none(), -1, q->fixed_m));
 done:
   rb_elements_destroy(e);
-  rb_release(q->backend, x);
+  rb_array_destroy(&x);
   return st;
 }
 
 /* n faces' values [3][n] to places [at, at + n) of [3][all]. */
-static rb_status put(const rb_surface_match *q, const char *from, int64_t n, int64_t at, int64_t all, char *to) {
+static rb_status put(const rb_surface_match *q, rb_array from, int64_t n, int64_t at, int64_t all, rb_array to) {
   rb_status st = RB_OK;
-  const int64_t size = (int64_t)rb_dtype_size(q->d.dtype);
   for (int a = 0; a < 3; a++)
-    RB_TRY(rb_field_combine(q->field, n, 1, from + a * n * size, 0, NULL, 0, to + (a * all + at) * size));
+    RB_TRY(rb_field_combine(q->field, n, 1, rb_array_part(from, a * n, n), 0, rb_array_none(), 0,
+                            rb_array_part(to, a * all + at, n)));
 done:
   return st;
 }
@@ -108,8 +90,8 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
   RB_TRY(rb_currents_create(v, &d, &q->fixed));
   RB_TRY(rb_currents_load(q->fixed, q->fixed_c, q->fixed_m));
   RB_TRY(rb_currents_energy(q->fixed, &q->fixed_energy));
-  RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)&q->u_fixed));
-  RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)&q->z_fixed));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->u_fixed));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->z_fixed));
 done:
   return st;
 }
@@ -126,8 +108,8 @@ static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
   alone = NULL;
   d.sources = all, d.targets = q->faces;
   RB_TRY(rb_currents_create(v, &d, &q->moving));
-  RB_TRY(rb_alloc(q->backend, bytes(q, all), (void **)&q->both_c));
-  RB_TRY(rb_alloc(q->backend, bytes(q, all), (void **)&q->both_m));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_c));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_m));
   RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, all, q->both_c));
   RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, all, q->both_m));
 done:
@@ -148,8 +130,8 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
   fit_grid(q, moving, fixed);
   RB_TRY(rb_field_create(rb_field_variant(q->backend->kind), &field, &q->field));
   RB_TRY(open_elements(q, moving, &q->elements));
-  char **const own[4] = {&q->c, &q->m, &q->u, &q->z};
-  for (int k = 0; k < 4; k++) RB_TRY(rb_alloc(q->backend, bytes(q, q->faces), (void **)own[k]));
+  rb_array *const own[4] = {&q->c, &q->m, &q->u, &q->z};
+  for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, own[k]));
   RB_TRY(measure_fixed(q, fixed));
   RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
   *out = q;
@@ -164,12 +146,11 @@ static rb_status eval_exact(rb_surface_match *q, double *energy, int gradient) {
   const int64_t values = 3 * q->faces;
   double own, all;
   RB_TRY(rb_currents_load(q->moving, q->c, q->m));
-  RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, gradient ? q->m : NULL, q->u, gradient ? q->z : NULL));
-  RB_TRY(
-      rb_currents_eval(q->fixed, q->faces, q->c, gradient ? q->m : NULL, q->u_fixed, gradient ? q->z_fixed : NULL));
+  RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, q->m, q->u, gradient ? q->z : rb_array_none()));
+  RB_TRY(rb_currents_eval(q->fixed, q->faces, q->c, q->m, q->u_fixed, gradient ? q->z_fixed : rb_array_none()));
   RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &own));
-  RB_TRY(rb_field_combine(q->field, values, 1, q->u_fixed, 0, NULL, 1, q->u));
-  if (gradient) RB_TRY(rb_field_combine(q->field, values, 1, q->z_fixed, 0, NULL, 1, q->z));
+  RB_TRY(rb_field_combine(q->field, values, 1, q->u_fixed, 0, rb_array_none(), 1, q->u));
+  if (gradient) RB_TRY(rb_field_combine(q->field, values, 1, q->z_fixed, 0, rb_array_none(), 1, q->z));
   RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &all));
   *energy = 2 * all - own + q->fixed_energy;
 done:
@@ -187,21 +168,21 @@ done:
   return st;
 }
 
-rb_status rb_surface_match_eval(rb_surface_match *q, const void *vertices, double *energy, void *gradient) {
+rb_status rb_surface_match_eval(rb_surface_match *q, rb_array vertices, double *energy, rb_array gradient) {
   rb_status st = RB_OK;
   RB_TRY(rb_elements_measure(q->elements, vertices, q->c, q->m));
-  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, energy, gradient != NULL)
-                                          : eval_mesh(q, energy, gradient != NULL));
-  if (gradient) {
+  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, energy, gradient.data != NULL)
+                                          : eval_mesh(q, energy, gradient.data != NULL));
+  if (gradient.data) {
     RB_TRY(rb_elements_gradient(q->elements, vertices, q->u, q->z, gradient));
-    RB_TRY(rb_field_combine(q->field, 3 * q->vertices, 0, NULL, 0, NULL, 2, gradient));
+    RB_TRY(rb_field_combine(q->field, 3 * q->vertices, 0, rb_array_none(), 0, rb_array_none(), 2, gradient));
   }
 done:
   return st;
 }
 
-void rb_surface_match_parts(const rb_surface_match *q, const void **centres, const void **moments, const void **u,
-                            const void **z) {
+void rb_surface_match_parts(const rb_surface_match *q, rb_array *centres, rb_array *moments, rb_array *u,
+                            rb_array *z) {
   *centres = q->c, *moments = q->m, *u = q->u, *z = q->z;
 }
 double rb_surface_match_fixed(const rb_surface_match *q) { return q->fixed_energy; }
@@ -212,10 +193,8 @@ void rb_surface_match_destroy(rb_surface_match *q) {
   rb_currents_destroy(q->moving), rb_currents_destroy(q->fixed);
   rb_elements_destroy(q->elements);
   rb_field_destroy(q->field);
-  if (q->backend) {
-    char *const all[] = {q->c,       q->m,       q->u,       q->z,      q->u_fixed,
-                         q->z_fixed, q->fixed_c, q->fixed_m, q->both_c, q->both_m};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) rb_release(q->backend, all[k]);
-  }
+  rb_array *const all[] = {&q->c,       &q->m,       &q->u,       &q->z,      &q->u_fixed,
+                           &q->z_fixed, &q->fixed_c, &q->fixed_m, &q->both_c, &q->both_m};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) rb_array_destroy(all[k]);
   free(q);
 }

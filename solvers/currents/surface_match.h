@@ -21,11 +21,11 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
                                   const rb_surface *fixed, rb_surface_match **out);
 /* vertices [3][vertices], gradient the same or NULL, backend memory in the plan's type. *energy = |S - T|^2. Waits.
  */
-rb_status rb_surface_match_eval(rb_surface_match *m, const void *vertices, double *energy, void *gradient);
+rb_status rb_surface_match_eval(rb_surface_match *m, rb_array vertices, double *energy, rb_array gradient);
 /* Of the last eval: centres, moments, and half the energy's derivatives by them, [3][faces], backend memory that
  * stays the match's. */
-void rb_surface_match_parts(const rb_surface_match *m, const void **centres, const void **moments, const void **u,
-                            const void **z);
+void rb_surface_match_parts(const rb_surface_match *m, rb_array *centres, rb_array *moments, rb_array *u,
+                            rb_array *z);
 /* <T, T> of the fixed surface, by the same method. */
 double rb_surface_match_fixed(const rb_surface_match *m);
 /* The currents' description with the grid that was fitted. */

@@ -55,21 +55,14 @@ rb_status rb_demons_update_parse(const char *name, rb_demons_update *out) {
   return RB_FAIL(RB_EINVAL, "unknown update '%s': sum, bch, compose", name);
 }
 
-static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
-
 /* ---- an iteration ---------------------------------------------------------------------------------------- */
 
-static rb_status longest(rb_demons *s, const void *field, double *out) {
+static rb_status longest(rb_demons *s, rb_array field, double *out) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_longest(s->compose, field, out));
   RB_CHECK(isfinite(*out), RB_EINVALID, "a displacement is not finite");
 done:
   return st;
-}
-
-static void swap(void **a, void **b) {
-  void *t = *a;
-  *a = *b, *b = t;
 }
 
 /* Planned where it is needed first: a plan on the GPU pins host memory, which takes 0.6 ms, and where updates are
@@ -81,7 +74,7 @@ static rb_status plan_field(rb_demons *s) {
 done:
   return st;
 }
-rb_status rb_demons_combine(rb_demons *s, double a, const void *x, double b, const void *y, double c, void *z) {
+rb_status rb_demons_combine(rb_demons *s, double a, rb_array x, double b, rb_array y, double c, rb_array z) {
   rb_status st = RB_OK;
   RB_TRY(plan_field(s));
   RB_TRY(rb_field_combine(s->field, 3 * s->n, a, x, b, y, c, z));
@@ -90,25 +83,24 @@ done:
 }
 
 /* No velocity and no displacement. */
-static rb_status rest(rb_demons *s) {
+static rb_status set_identity(rb_demons *s) {
   rb_status st = RB_OK;
-  const size_t bytes = 3 * (size_t)s->n * value_size(s);
-  RB_TRY(s->backend->fill(s->velocity, 0, bytes));
-  RB_TRY(s->backend->fill(s->displacement, 0, bytes));
+  RB_TRY(rb_array_fill(s->velocity, 0));
+  RB_TRY(rb_array_fill(s->displacement, 0));
   s->squarings = -1;
 done:
   return st;
 }
 
-static rb_status square_up(rb_demons *s, double a, int squarings) {
+static rb_status scale_and_square(rb_demons *s, double a, int squarings) {
   rb_status st = RB_OK;
   if (squarings == 0)
-    RB_TRY(rb_demons_combine(s, a, s->velocity, 0, NULL, 0, s->displacement));
+    RB_TRY(rb_demons_combine(s, a, s->velocity, 0, rb_array_none(), 0, s->displacement));
   else
     RB_TRY(rb_compose(s->compose, ldexp(a, -squarings), s->velocity, s->velocity, s->displacement));
   for (int k = 1; k < squarings; k++) {
     RB_TRY(rb_compose(s->compose, 1, s->displacement, s->displacement, s->spare));
-    swap(&s->displacement, &s->spare);
+    rb_array_swap(&s->displacement, &s->spare);
   }
 done:
   return st;
@@ -123,27 +115,27 @@ rb_status rb_demons_exponentiate(rb_demons *s, double a) {
   double most;
   int squarings = 0;
   RB_TRY(rb_compose_longest_begin(s->compose, s->velocity));
-  if (guess >= 0) RB_TRY(square_up(s, a, guess));
+  if (guess >= 0) RB_TRY(scale_and_square(s, a, guess));
   RB_TRY(rb_compose_longest_end(s->compose, &most));
   RB_CHECK(isfinite(most), RB_EINVALID, "a displacement is not finite");
   for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
-  if (squarings != guess) RB_TRY(square_up(s, a, squarings));
+  if (squarings != guess) RB_TRY(scale_and_square(s, a, squarings));
   s->squarings = squarings;
 done:
   return st;
 }
 
 /* Stamps of one iteration lie side by side: part p lasts from stamp p to p + 1. */
-static rb_status mark(const rb_demons *s, int stamp) { return s->profile ? s->backend->stamp(stamp) : RB_OK; }
+static rb_status stamp(const rb_demons *s, int stamp) { return s->profile ? s->backend->stamp(stamp) : RB_OK; }
 
 /* warped = moving o (id + displacement); sum of squared differences over the padded grid into slot `i` of the
  * energies: what is warped into the padding counts as missed. */
-static rb_status compare(rb_demons *s, int i) {
+static rb_status measure_energy(rb_demons *s, int i) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
-  RB_TRY(mark(s, RB_PART_ENERGY));
-  RB_TRY(rb_force_energy_kept(s->force, s->fixed, s->warped, s->energies + i));
-  RB_TRY(mark(s, RB_DEMONS_PARTS));
+  RB_TRY(stamp(s, RB_PART_ENERGY));
+  RB_TRY(rb_force_energy_kept(s->force, s->fixed, s->warped, rb_array_part(s->energies, i, 1)));
+  RB_TRY(stamp(s, RB_DEMONS_PARTS));
 done:
   return st;
 }
@@ -152,7 +144,7 @@ done:
  * iteration. */
 static rb_status read_energies(rb_demons *s, int first, int last, rb_demons_result *out) {
   rb_status st = RB_OK;
-  RB_TRY(s->backend->download(s->room, s->energies + first, (size_t)(last - first + 1) * sizeof *s->room));
+  RB_TRY(rb_array_download(rb_array_part(s->energies, first, last - first + 1), s->room));
   for (int i = first; i <= last; i++)
     *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points;
   out->after = last ? out->energy[last - 1] : out->before;
@@ -161,7 +153,7 @@ done:
 }
 
 /* velocity = update(velocity, spare) */
-static rb_status join(rb_demons *s) {
+static rb_status update_velocity(rb_demons *s) {
   rb_status st = RB_OK;
   switch (s->options.update) {
     case RB_UPDATE_BCH:
@@ -170,10 +162,10 @@ static rb_status join(rb_demons *s) {
       break;
     case RB_UPDATE_COMPOSE:
       RB_TRY(rb_compose(s->compose, 1, s->spare, s->velocity, s->update));
-      swap(&s->velocity, &s->update);
+      rb_array_swap(&s->velocity, &s->update);
       break;
     default:
-      RB_TRY(rb_demons_combine(s, 1, s->spare, 0, NULL, 1, s->velocity));
+      RB_TRY(rb_demons_combine(s, 1, s->spare, 0, rb_array_none(), 1, s->velocity));
   }
 done:
   return st;
@@ -181,18 +173,18 @@ done:
 
 static rb_status iterate(rb_demons *s) {
   rb_status st = RB_OK;
-  RB_TRY(mark(s, RB_PART_FORCE));
+  RB_TRY(stamp(s, RB_PART_FORCE));
   RB_TRY(rb_force(s->force, s->options.sigma_i / s->options.sigma_x, s->fixed, s->warped, s->update));
-  RB_TRY(mark(s, RB_PART_FLUID));
+  RB_TRY(stamp(s, RB_PART_FLUID));
   RB_TRY(rb_smooth(s->smooth, s->options.sigma_fluid, s->update, s->spare));
-  RB_TRY(mark(s, RB_PART_UPDATE));
-  RB_TRY(join(s));
-  RB_TRY(mark(s, RB_PART_DIFFUSION));
+  RB_TRY(stamp(s, RB_PART_UPDATE));
+  RB_TRY(update_velocity(s));
+  RB_TRY(stamp(s, RB_PART_DIFFUSION));
   RB_TRY(rb_smooth(s->smooth, s->options.sigma_diffusion, s->velocity, s->spare));
-  swap(&s->velocity, &s->spare);
-  RB_TRY(mark(s, RB_PART_EXPONENTIAL));
+  rb_array_swap(&s->velocity, &s->spare);
+  RB_TRY(stamp(s, RB_PART_EXPONENTIAL));
   RB_TRY(rb_demons_exponentiate(s, 1));
-  RB_TRY(mark(s, RB_PART_WARP));
+  RB_TRY(stamp(s, RB_PART_WARP));
 done:
   return st;
 }
@@ -216,9 +208,9 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   if (s->started)
     RB_TRY(rb_demons_exponentiate(s, 1));
   else
-    RB_TRY(rest(s));
+    RB_TRY(set_identity(s));
   s->started = 0;
-  RB_TRY(compare(s, 0));
+  RB_TRY(measure_energy(s, 0));
   /* whoever looks at energies on the way waits for each; else they are read at the end */
   const int watched = hook != NULL || s->options.stop > 0 || s->profile;
   int unread = 0;
@@ -228,7 +220,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       break;
     }
     RB_TRY(iterate(s));
-    RB_TRY(compare(s, it + 1));
+    RB_TRY(measure_energy(s, it + 1));
     out->iterations = it + 1;
     if (!watched) continue;
     RB_TRY(read_energies(s, unread, it + 1, out));
@@ -338,16 +330,17 @@ double rb_demons_setup_seconds(const rb_demons *s) { return s->setup_seconds; }
 static rb_status reserve(rb_demons *s) {
   rb_status st = RB_OK;
   enum { BOUNDARY = 256 };
-  void **arrays[] = {&s->velocity, &s->update, &s->displacement, &s->spare,
-                     &s->fixed,    &s->moving, &s->warped,       (void **)&s->energies};
-  const size_t scalar = (size_t)s->n * value_size(s), energies = (1 + (size_t)s->options.iterations) * sizeof(double);
+  rb_array *arrays[] = {&s->velocity, &s->update, &s->displacement, &s->spare,
+                        &s->fixed,    &s->moving, &s->warped,       &s->energies};
   size_t at[8], end = 0;
   for (int k = 0; k < 8; k++) {
+    const int64_t count = k < 4 ? 3 * s->n : k < 7 ? s->n : 1 + s->options.iterations;
+    *arrays[k] = rb_array_view(s->backend, k < 7 ? s->config->dtype : RB_F64, count, NULL);
     at[k] = end;
-    end += ((k < 4 ? 3 * scalar : k < 7 ? scalar : energies) + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    end += (rb_array_bytes(*arrays[k]) + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
   }
   RB_TRY(rb_alloc(s->backend, end, &s->memory));
-  for (int k = 0; k < 8; k++) *arrays[k] = (char *)s->memory + at[k];
+  for (int k = 0; k < 8; k++) arrays[k]->data = (char *)s->memory + at[k];
 done:
   return st;
 }
@@ -372,7 +365,7 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   RB_CHECK(s->room, RB_ENOMEM, "host memory");
   RB_TRY(rb_demons_upload(s, reference, s->fixed));
   RB_TRY(rb_demons_upload(s, template_image, s->moving));
-  RB_TRY(rest(s));
+  RB_TRY(set_identity(s));
   RB_TRY(s->backend->sync());
   s->setup_seconds = rb_now() - started;
   *out = s;

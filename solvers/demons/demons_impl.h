@@ -20,20 +20,21 @@ struct rb_demons {
   rb_force_plan *force;
   rb_field_plan *field;                           /* NULL: not needed yet */
   void *memory;                                   /* of all that follows on the backend */
-  void *velocity, *update, *displacement, *spare; /* [3][n] */
-  void *fixed, *moving, *warped;                  /* [n] */
+  rb_array velocity, update, displacement, spare; /* [3][n] */
+  rb_array fixed, moving, warped;                 /* [n] */
   int squarings;                                  /* of the last exponential; -1: none yet */
   int profile, started;                           /* started: velocity holds where the next solve begins */
-  double *energies, *room;                        /* [1 + iterations], on the backend and on the host */
+  rb_array energies;                              /* [1 + iterations], float64 */
+  double *room;                                   /* the same on the host */
   double setup_seconds;
 };
 
 /* Component c of a vector field. */
-void *rb_demons_component(const rb_demons *s, void *field, int c);
+rb_array rb_demons_component(const rb_demons *s, rb_array field, int c);
 /* A host image of the images' own grid into the padded one; `spare` is overwritten. */
-rb_status rb_demons_upload(rb_demons *s, const float *image, void *to);
+rb_status rb_demons_upload(rb_demons *s, const float *image, rb_array to);
 /* z = a x + b y + c z, vector fields; where a factor is 0, its field is not read. */
-rb_status rb_demons_combine(rb_demons *s, double a, const void *x, double b, const void *y, double c, void *z);
+rb_status rb_demons_combine(rb_demons *s, double a, rb_array x, double b, rb_array y, double c, rb_array z);
 /* displacement = exp(a velocity), in as many steps as exp(velocity) needs, more where |a| > 1; `spare` is
  * overwritten. */
 rb_status rb_demons_exponentiate(rb_demons *s, double a);

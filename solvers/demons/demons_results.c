@@ -7,43 +7,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-static size_t value_size(const rb_demons *s) { return rb_dtype_size(s->config->dtype); }
-void *rb_demons_component(const rb_demons *s, void *field, int c) {
-  return (char *)field + (size_t)c * (size_t)s->n * value_size(s);
+rb_array rb_demons_component(const rb_demons *s, rb_array field, int c) {
+  return rb_array_part(field, c * s->n, s->n);
 }
 
 /* ---- between the images' own grid and the padded one ---------------------------------------------------- */
 
-rb_status rb_demons_upload(rb_demons *s, const float *image, void *to) {
+rb_status rb_demons_upload(rb_demons *s, const float *image, rb_array to) {
   rb_status st = RB_OK;
-  double *wide = NULL;
-  if (s->config->dtype == RB_F64) {
-    wide = malloc((size_t)s->points * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-    for (int64_t i = 0; i < s->points; i++) wide[i] = (double)image[i];
-  }
-  RB_TRY(s->backend->upload(s->spare, wide ? (const void *)wide : image, (size_t)s->points * value_size(s)));
-  RB_TRY(rb_compose_pad(s->compose, s->own, s->spare, to));
+  const rb_array own = rb_array_part(s->spare, 0, s->points);
+  RB_TRY(rb_array_put_floats(own, image));
+  RB_TRY(rb_compose_pad(s->compose, s->own, own, to));
 done:
-  free(wide);
   return st;
 }
 /* `update` is overwritten. */
-static rb_status download(rb_demons *s, void *from, int components, float *out) {
+static rb_status download(rb_demons *s, rb_array from, int components, float *out) {
   rb_status st = RB_OK;
-  double *wide = NULL;
-  if (s->config->dtype == RB_F64) {
-    wide = malloc((size_t)s->points * sizeof *wide);
-    RB_CHECK(wide, RB_ENOMEM, "host memory");
-  }
+  const rb_array own = rb_array_part(s->update, 0, s->points);
   for (int c = 0; c < components; c++) {
-    RB_TRY(rb_compose_crop(s->compose, s->own, rb_demons_component(s, from, c), s->update));
-    RB_TRY(s->backend->download(wide ? (void *)wide : out + c * s->points, s->update,
-                                (size_t)s->points * value_size(s)));
-    for (int64_t i = 0; wide && i < s->points; i++) out[c * s->points + i] = (float)wide[i];
+    RB_TRY(rb_compose_crop(s->compose, s->own, rb_demons_component(s, from, c), own));
+    RB_TRY(rb_array_get_floats(own, out + c * s->points));
   }
 done:
-  free(wide);
   return st;
 }
 
@@ -81,7 +67,7 @@ rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float
   rb_status st = RB_OK;
   if (after_inverse) {
     RB_TRY(rb_demons_exponentiate(s, a));
-    RB_TRY(rb_demons_combine(s, 1, s->displacement, 0, NULL, 0, s->update));
+    RB_TRY(rb_demons_combine(s, 1, s->displacement, 0, rb_array_none(), 0, s->update));
     RB_TRY(rb_demons_exponentiate(s, -a));
     RB_TRY(rb_compose(s->compose, 1, s->update, s->displacement, s->spare));
     RB_TRY(download(s, s->spare, 3, out));

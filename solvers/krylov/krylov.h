@@ -6,8 +6,7 @@
 #ifndef RB_KRYLOV_H
 #define RB_KRYLOV_H
 
-#include "kernels/base/backend.h"
-#include "kernels/base/grid.h"
+#include "kernels/base/array.h"
 
 #include <petsctao.h>
 
@@ -17,6 +16,10 @@ rb_status rb_krylov_open(void);
 rb_status rb_krylov_options(const char *options);
 void rb_krylov_close(void);
 
+/* Of every PETSc object here: that of a team of one. Problems are shared out over a team as a whole (an atlas'
+ * images), never a vector of one. */
+MPI_Comm rb_krylov_communicator(void);
+
 /* A vector of n values on b. RB_EUNSUPPORTED from 2^31 values on: Debian's PETSc has 32-bit indices. */
 rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out);
 /* Ends it (where *v is not NULL), and gives back the memory of all vectors that were duplicated from it, directly or
@@ -24,8 +27,8 @@ rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out
  * uses them any more. */
 void rb_vec_destroy(Vec *v);
 /* Its values on the backend; rb_vec_data declares them changed. */
-void *rb_vec_data(Vec v);
-const void *rb_vec_read(Vec v);
+rb_array rb_vec_data(Vec v);
+rb_array rb_vec_read(Vec v);
 
 /* The other way round, for callbacks that PETSc calls: remember st, return PETSc's code. */
 PetscErrorCode rb_petsc_code(rb_status st);

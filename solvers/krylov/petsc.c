@@ -45,6 +45,8 @@ void rb_krylov_close(void) {
   opened = 0;
 }
 
+MPI_Comm rb_krylov_communicator(void) { return PETSC_COMM_SELF; }
+
 PetscErrorCode rb_petsc_code(rb_status st) {
   if (st == RB_OK) return 0;
   if (remembered == RB_OK) remembered = st;

@@ -9,10 +9,8 @@
 #include <petsc/private/vecimpl.h>
 
 typedef struct store {
-  const rb_backend *backend;
-  rb_dtype dtype;
   rb_field_plan *field;
-  void *values;
+  rb_array values;
   long kin;            /* of rb_vec_create; what is duplicated from a vector is its kin */
   struct store *later; /* in the list of those alive */
 } store;
@@ -32,8 +30,8 @@ static int64_t length(Vec v) { return v->map->n; }
 
 static void release(store *s) {
   rb_field_destroy(s->field);
-  rb_release(s->backend, s->values);
-  s->field = NULL, s->values = NULL;
+  rb_array_destroy(&s->values);
+  s->field = NULL;
 }
 static PetscErrorCode destroy(Vec v) {
   store *s = of(v);
@@ -78,8 +76,8 @@ static PetscErrorCode set(Vec z, PetscScalar a) {
   return 0;
 }
 static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y, PetscScalar c) {
-  TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : NULL, b, y ? of(y)->values : NULL, c,
-                       of(z)->values));
+  TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : rb_array_none(), b,
+                       y ? of(y)->values : rb_array_none(), c, of(z)->values));
   return 0;
 }
 static PetscErrorCode scale(Vec z, PetscScalar c) { return combine(z, 0, NULL, 0, NULL, c); }
@@ -122,7 +120,7 @@ static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
     *out = fmax(fabs(e.least), fabs(e.greatest));
     return 0;
   }
-  PetscCheck(type == NORM_2 || type == NORM_FROBENIUS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+  PetscCheck(type == NORM_2 || type == NORM_FROBENIUS, rb_krylov_communicator(), PETSC_ERR_SUP,
              "vectors of type regbench have the 2-norm and the maximum norm");
   PetscCall(dot(x, x, &square));
   *out = sqrt(square);
@@ -131,9 +129,9 @@ static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
 
 static PetscErrorCode construct(Vec v) {
   store *s;
-  rb_field_desc d = {.count = v->map->n, .dtype = next.dtype};
+  rb_field_desc d = {.count = v->map->n, .dtype = next.values.dtype};
   PetscCall(PetscNew(&s));
-  *s = (store){.backend = next.backend, .dtype = next.dtype, .kin = next.kin, .later = alive};
+  *s = (store){.kin = next.kin, .later = alive};
   v->data = s, alive = s;
   *v->ops = (struct _VecOps){
       .duplicate = duplicate,
@@ -164,8 +162,8 @@ static PetscErrorCode construct(Vec v) {
       .mtdot_local = mdot,
       .norm_local = norm,
   };
-  TRY(rb_field_create(rb_field_variant(next.backend->kind), &d, &s->field));
-  TRY(rb_alloc(s->backend, (size_t)v->map->n * rb_dtype_size(s->dtype), &s->values));
+  TRY(rb_field_create(rb_field_variant(next.values.place->kind), &d, &s->field));
+  TRY(rb_array_create(next.values.place, d.dtype, v->map->n, &s->values));
   PetscCall(PetscObjectChangeTypeName((PetscObject)v, "regbench"));
   return 0;
 }
@@ -180,9 +178,9 @@ rb_status rb_vec_create(const rb_backend *b, rb_dtype dtype, int64_t n, Vec *out
   RB_TRY(rb_krylov_open());
   if (!registered) RB_PETSC(VecRegister("regbench", construct));
   registered = 1;
-  RB_PETSC(VecCreate(PETSC_COMM_SELF, out));
+  RB_PETSC(VecCreate(rb_krylov_communicator(), out));
   RB_PETSC(VecSetSizes(*out, (PetscInt)n, (PetscInt)n));
-  next = (store){.backend = b, .dtype = dtype, .kin = ++made};
+  next = (store){.values = rb_array_view(b, dtype, n, NULL), .kin = ++made};
   RB_PETSC(VecSetType(*out, "regbench"));
 done:
   if (st != RB_OK && *out) VecDestroy(out);
@@ -197,8 +195,8 @@ void rb_vec_destroy(Vec *v) {
     if (s->kin == kin) release(s);
 }
 
-void *rb_vec_data(Vec v) {
+rb_array rb_vec_data(Vec v) {
   PetscObjectStateIncrease((PetscObject)v);
   return of(v)->values;
 }
-const void *rb_vec_read(Vec v) { return of(v)->values; }
+rb_array rb_vec_read(Vec v) { return of(v)->values; }

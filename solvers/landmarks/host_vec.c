@@ -103,7 +103,7 @@ rb_status rb_host_vec_create(int64_t n, Vec *out) {
   RB_TRY(rb_krylov_open());
   if (!registered) RB_PETSC(VecRegister("regbench-host", construct));
   registered = 1;
-  RB_PETSC(VecCreate(PETSC_COMM_SELF, out));
+  RB_PETSC(VecCreate(rb_krylov_communicator(), out));
   RB_PETSC(VecSetSizes(*out, (PetscInt)n, (PetscInt)n));
   RB_PETSC(VecSetType(*out, "regbench-host"));
   RB_PETSC(VecSet(*out, 0));

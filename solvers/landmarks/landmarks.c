@@ -94,7 +94,7 @@ static rb_status create_optimiser(rb_landmarks *s) {
   RB_PETSC(VecDuplicate(s->momentum, &s->best));
   RB_PETSC(VecSet(s->momentum, 0));
   RB_PETSC(VecSet(s->best, 0));
-  RB_PETSC(TaoCreate(PETSC_COMM_SELF, &s->tao));
+  RB_PETSC(TaoCreate(rb_krylov_communicator(), &s->tao));
   RB_PETSC(TaoSetType(s->tao, TAOLMVM));
   RB_PETSC(TaoSetSolution(s->tao, s->momentum));
   RB_PETSC(TaoSetObjectiveAndGradient(s->tao, NULL, form, s));
@@ -128,26 +128,28 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
   s->options = *options, s->n = n, s->dim = dim, s->unknowns = n * dim;
   s->dt = 1.0 / (options->steps - 1);
   rb_field_desc f = {.count = s->unknowns, .dtype = options->dtype};
-  size_t one = (size_t)s->unknowns * rb_landmarks_value_size(s);
   RB_TRY(rb_variant_available(gausssum));
   RB_TRY(rb_backend_get(gausssum->backend, &s->backend));
   s->on_host = gausssum->backend == RB_CUDA && s->unknowns <= HOST_UNKNOWNS && options->dtype == RB_F32;
   RB_TRY(rb_gausssum_create(gausssum, &d, &s->sums));
   RB_TRY(rb_field_create(rb_field_variant(gausssum->backend), &f, &s->field));
-  RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->q));
-  RB_TRY(rb_alloc(s->backend, (size_t)options->steps * one, (void **)&s->p));
-  void **arrays[] = {&s->target, &s->hq, &s->alpha, &s->beta};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) RB_TRY(rb_alloc(s->backend, one, arrays[i]));
+  RB_TRY(rb_array_create(s->backend, options->dtype, options->steps * s->unknowns, &s->q));
+  RB_TRY(rb_array_create(s->backend, options->dtype, options->steps * s->unknowns, &s->p));
+  rb_array *arrays[] = {&s->target, &s->hq, &s->alpha, &s->beta};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    RB_TRY(rb_array_create(s->backend, options->dtype, s->unknowns, arrays[i]));
   const size_t stride = rb_landmarks_stride(s), bytes = 3 * stride + 2 * sizeof(double);
   RB_TRY(rb_alloc(s->backend, bytes, (void **)&s->answer));
-  s->beta0 = s->answer, s->hp0 = s->answer + stride, s->miss = s->answer + 2 * stride,
-  s->sums_kept = (double *)(s->answer + 3 * stride);
+  rb_array *answers[] = {&s->beta0, &s->hp0, &s->miss};
+  for (size_t i = 0; i < 3; i++)
+    *answers[i] = rb_array_view(s->backend, options->dtype, s->unknowns, s->answer + i * stride);
+  s->sums_kept = rb_array_view(s->backend, RB_F64, 2, s->answer + 3 * stride);
   RB_TRY(s->backend->fill(s->answer, 0, bytes)); /* what lies between the arrays is sent, too */
-  RB_TRY(s->backend->fill(s->beta, 0, one));
+  RB_TRY(rb_array_fill(s->beta, 0));
   s->fetched = malloc(bytes), s->narrow = malloc((size_t)s->unknowns * sizeof *s->narrow);
   RB_CHECK(s->fetched && s->narrow, RB_ENOMEM, "host memory");
-  RB_TRY(rb_landmarks_upload(s, template_points, s->unknowns, s->q));
-  RB_TRY(rb_landmarks_upload(s, target, s->unknowns, s->target));
+  RB_TRY(rb_array_put_doubles(rb_array_part(s->q, 0, s->unknowns), template_points));
+  RB_TRY(rb_array_put_doubles(s->target, target));
   RB_TRY(create_optimiser(s));
   *out = s;
   s = NULL;
@@ -176,8 +178,9 @@ void rb_landmarks_destroy(rb_landmarks *s) {
   rb_field_destroy(s->field);
   if (s->recording) s->backend->drop(s->recording);
   free(s->fetched), free(s->narrow);
-  void *arrays[] = {s->q, s->p, s->target, s->hq, s->alpha, s->beta, s->answer};
-  for (size_t i = 0; s->backend && i < sizeof arrays / sizeof *arrays; i++) rb_release(s->backend, arrays[i]);
+  rb_array *arrays[] = {&s->q, &s->p, &s->target, &s->hq, &s->alpha, &s->beta};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) rb_array_destroy(arrays[i]);
+  if (s->backend) rb_release(s->backend, s->answer);
   free(s);
 }
 
@@ -187,18 +190,18 @@ static rb_status start(rb_landmarks *s) {
   rb_status st = RB_OK;
   double value, kinetic, still;
   const double share = 1.0 / s->options.steps;
-  RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, (void *)s->q, 0, s->miss));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, s->q, 0, s->miss));
   if (s->on_host) {
     double *p0 = malloc((size_t)s->unknowns * sizeof *p0);
     RB_CHECK(p0, RB_ENOMEM, "host memory");
-    st = rb_landmarks_download(s, s->miss, s->unknowns, p0);
+    st = rb_array_get_doubles(s->miss, p0);
     if (st == RB_OK) st = rb_landmarks_set(s, p0, s->momentum);
     free(p0);
     RB_TRY(st);
   } else
-    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, NULL, 0, rb_vec_data(s->momentum)));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, rb_array_none(), 0, rb_vec_data(s->momentum)));
   RB_TRY(rb_landmarks_objective(s, s->momentum, &value, &kinetic, NULL));
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, (void *)s->q, -1, s->target, 0, s->miss));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->q, -1, s->target, 0, s->miss));
   RB_TRY(rb_field_dot(s->field, s->unknowns, s->miss, s->miss, &still));
   if (!(value < s->options.lambda * still)) RB_PETSC(VecSet(s->momentum, 0));
 done:

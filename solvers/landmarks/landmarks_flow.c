@@ -11,40 +11,17 @@ size_t rb_landmarks_value_size(const rb_landmarks *s) { return rb_dtype_size(s->
 size_t rb_landmarks_stride(const rb_landmarks *s) {
   return ((size_t)s->unknowns * rb_landmarks_value_size(s) + 255) / 256 * 256;
 }
-static void *at(const rb_landmarks *s, char *history, int t) {
-  return history + (size_t)t * (size_t)s->unknowns * rb_landmarks_value_size(s);
+/* Time point t of a history. */
+static rb_array at(const rb_landmarks *s, rb_array history, int t) {
+  return rb_array_part(history, t * s->unknowns, s->unknowns);
 }
 
-/* ---- between host doubles and the backend's type -------------------------------------------------------- */
+/* ---- between host doubles and the optimiser's vectors -------------------------------------------------------- */
 
-rb_status rb_landmarks_upload(const rb_landmarks *s, const double *host, int64_t count, void *to) {
-  rb_status st = RB_OK;
-  float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return s->backend->upload(to, host, (size_t)count * sizeof *host);
-  narrow = malloc((size_t)count * sizeof *narrow);
-  RB_CHECK(narrow, RB_ENOMEM, "host memory");
-  for (int64_t i = 0; i < count; i++) narrow[i] = (float)host[i];
-  RB_TRY(s->backend->upload(to, narrow, (size_t)count * sizeof *narrow));
-done:
-  free(narrow);
-  return st;
-}
-rb_status rb_landmarks_download(const rb_landmarks *s, const void *from, int64_t count, double *host) {
-  rb_status st = RB_OK;
-  float *narrow = NULL;
-  if (s->options.dtype == RB_F64) return s->backend->download(host, from, (size_t)count * sizeof *host);
-  narrow = malloc((size_t)count * sizeof *narrow);
-  RB_CHECK(narrow, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(narrow, from, (size_t)count * sizeof *narrow));
-  for (int64_t i = 0; i < count; i++) host[i] = (double)narrow[i];
-done:
-  free(narrow);
-  return st;
-}
 rb_status rb_landmarks_set(const rb_landmarks *s, const double *host, Vec to) {
   rb_status st = RB_OK;
   PetscScalar *values;
-  if (!s->on_host) return rb_landmarks_upload(s, host, s->unknowns, rb_vec_data(to));
+  if (!s->on_host) return rb_array_put_doubles(rb_vec_data(to), host);
   RB_PETSC(VecGetArrayWrite(to, &values));
   memcpy(values, host, (size_t)s->unknowns * sizeof *values);
   RB_PETSC(VecRestoreArrayWrite(to, &values));
@@ -54,7 +31,7 @@ done:
 rb_status rb_landmarks_get(const rb_landmarks *s, Vec from, double *host) {
   rb_status st = RB_OK;
   const PetscScalar *values;
-  if (!s->on_host) return rb_landmarks_download(s, rb_vec_read(from), s->unknowns, host);
+  if (!s->on_host) return rb_array_get_doubles(rb_vec_read(from), host);
   RB_PETSC(VecGetArrayRead(from, &values));
   memcpy(host, values, (size_t)s->unknowns * sizeof *values);
   RB_PETSC(VecRestoreArrayRead(from, &values));
@@ -70,7 +47,7 @@ static rb_status shoot(rb_landmarks *s) {
   if (rb_gausssum_shoots(s->sums))
     return rb_gausssum_shoot(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->hp0);
   for (int t = 0; t + 1 < s->options.steps; t++) {
-    void *hp = t == 0 ? s->hp0 : s->beta;
+    const rb_array hp = t == 0 ? s->hp0 : s->beta;
     RB_TRY(rb_gausssum_flow(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->hq, hp));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, t), s->dt, hp, 0, at(s, s->q, t + 1)));
     RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->p, t), -s->dt, s->hq, 0, at(s, s->p, t + 1)));
@@ -86,13 +63,13 @@ static rb_status propagate_back(rb_landmarks *s) {
   if (rb_gausssum_shoots(s->sums)) /* s->beta stays 0 */
     return rb_gausssum_shoot_back(s->sums, s->options.sigma, s->dt, s->options.steps, s->q, s->p, s->miss, s->beta,
                                   s->alpha, s->beta0);
-  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, NULL, 0, s->alpha));
+  RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->miss, 0, rb_array_none(), 0, s->alpha));
   RB_TRY(rb_field_fill(s->field, s->unknowns, 0, s->beta0));
   for (int t = s->options.steps - 2; t >= 0; t--) {
     RB_TRY(rb_gausssum_backward(s->sums, s->options.sigma, at(s, s->q, t), at(s, s->p, t), s->alpha, s->beta0, s->hq,
                                 s->beta));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, NULL, 1, s->alpha));
-    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->beta, 0, NULL, 1, s->beta0));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->hq, 0, rb_array_none(), 1, s->alpha));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, s->dt, s->beta, 0, rb_array_none(), 1, s->beta0));
   }
 done:
   return st;
@@ -104,8 +81,8 @@ static rb_status issue(rb_landmarks *s, int with_gradient) {
   RB_TRY(shoot(s));
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->miss));
   if (!s->on_host) {
-    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, &s->sums_kept[0]));
-    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->miss, s->miss, &s->sums_kept[1]));
+    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, at(s, s->p, 0), s->hp0, rb_array_part(s->sums_kept, 0, 1)));
+    RB_TRY(rb_field_dot_kept(s->field, s->unknowns, s->miss, s->miss, rb_array_part(s->sums_kept, 1, 1)));
   }
   if (with_gradient) RB_TRY(propagate_back(s));
 done:
@@ -145,7 +122,7 @@ static rb_status objective_on_host(rb_landmarks *s, Vec x, double *kinetic, doub
   double energy = 0, square = 0;
   RB_PETSC(VecGetArrayRead(x, &p));
   for (int64_t i = 0; i < s->unknowns; i++) s->narrow[i] = (float)p[i];
-  RB_TRY(s->backend->upload(at(s, s->p, 0), s->narrow, (size_t)s->unknowns * sizeof *s->narrow));
+  RB_TRY(rb_array_upload(at(s, s->p, 0), s->narrow));
   RB_TRY(evaluate(s, g != NULL));
   RB_TRY(s->backend->download(s->fetched + skip, s->answer + skip, 3 * stride - skip));
 #pragma omp simd reduction(+ : energy, square)
@@ -169,9 +146,9 @@ rb_status rb_landmarks_objective(rb_landmarks *s, Vec x, double *value, double *
   if (s->on_host) {
     RB_TRY(objective_on_host(s, x, &sums[0], &sums[1], g));
   } else {
-    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, NULL, 0, at(s, s->p, 0)));
+    RB_TRY(rb_field_combine(s->field, s->unknowns, 1, rb_vec_read(x), 0, rb_array_none(), 0, at(s, s->p, 0)));
     RB_TRY(evaluate(s, g != NULL));
-    RB_TRY(s->backend->download(sums, s->sums_kept, sizeof sums));
+    RB_TRY(rb_array_download(s->sums_kept, sums));
     if (g)
       RB_TRY(rb_field_combine(s->field, s->unknowns, 2 * s->options.lambda, s->beta0, 1, s->hp0, 0, rb_vec_data(g)));
   }
@@ -187,8 +164,8 @@ rb_status rb_landmarks_distances(rb_landmarks *s, int t, double *average, double
   double *q = malloc((size_t)s->unknowns * sizeof *q), *target = malloc((size_t)s->unknowns * sizeof *target);
   *average = *greatest = 0;
   RB_CHECK(q && target, RB_ENOMEM, "host memory");
-  RB_TRY(rb_landmarks_download(s, at(s, s->q, t), s->unknowns, q));
-  RB_TRY(rb_landmarks_download(s, s->target, s->unknowns, target));
+  RB_TRY(rb_array_get_doubles(at(s, s->q, t), q));
+  RB_TRY(rb_array_get_doubles(s->target, target));
   for (int64_t i = 0; i < s->n; i++) {
     double r2 = 0;
     for (int c = 0; c < s->dim; c++)
@@ -208,8 +185,8 @@ rb_status rb_landmarks_momentum(rb_landmarks *s, double *p0) { return rb_landmar
 rb_status rb_landmarks_at(rb_landmarks *s, int t, double *q, double *p) {
   rb_status st = RB_OK;
   RB_CHECK(t >= 0 && t < s->options.steps, RB_EINVAL, "time point %d of %d", t, s->options.steps);
-  if (q) RB_TRY(rb_landmarks_download(s, at(s, s->q, t), s->unknowns, q));
-  if (p) RB_TRY(rb_landmarks_download(s, at(s, s->p, t), s->unknowns, p));
+  if (q) RB_TRY(rb_array_get_doubles(at(s, s->q, t), q));
+  if (p) RB_TRY(rb_array_get_doubles(at(s, s->p, t), p));
 done:
   return st;
 }
@@ -229,21 +206,20 @@ rb_status rb_landmarks_apply(rb_landmarks *s, int64_t nx, double *x) {
   rb_status st = RB_OK;
   rb_field_plan *field = NULL;
   rb_field_desc f = {.count = nx * s->dim, .dtype = s->options.dtype};
-  void *points = NULL, *moved = NULL;
-  size_t bytes = (size_t)(nx * s->dim) * rb_landmarks_value_size(s);
+  rb_array points = rb_array_none(), moved = rb_array_none();
   RB_CHECK(nx >= 1, RB_EINVAL, "no points to carry along");
   RB_TRY(rb_field_create(rb_field_variant(s->backend->kind), &f, &field));
-  RB_TRY(rb_alloc(s->backend, bytes, &points));
-  RB_TRY(rb_alloc(s->backend, bytes, &moved));
-  RB_TRY(rb_landmarks_upload(s, x, nx * s->dim, points));
+  RB_TRY(rb_array_create(s->backend, s->options.dtype, nx * s->dim, &points));
+  RB_TRY(rb_array_create(s->backend, s->options.dtype, nx * s->dim, &moved));
+  RB_TRY(rb_array_put_doubles(points, x));
   for (int t = 0; t + 1 < s->options.steps; t++) {
     RB_TRY(rb_gausssum_sum(s->sums, s->options.sigma, nx, points, at(s, s->q, t), at(s, s->p, t), moved));
-    RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, NULL, 1, points));
+    RB_TRY(rb_field_combine(field, nx * s->dim, s->dt, moved, 0, rb_array_none(), 1, points));
   }
-  RB_TRY(rb_landmarks_download(s, points, nx * s->dim, x));
+  RB_TRY(rb_array_get_doubles(points, x));
 done:
-  rb_release(s->backend, moved);
-  rb_release(s->backend, points);
+  rb_array_destroy(&moved);
+  rb_array_destroy(&points);
   rb_field_destroy(field);
   return st;
 }

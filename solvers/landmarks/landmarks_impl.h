@@ -17,15 +17,15 @@ struct rb_landmarks {
   double dt;
   rb_gausssum_plan *sums;
   rb_field_plan *field;
-  char *q, *p;                      /* [steps][dim][n]: the flow of the last evaluation, p(0) its argument */
-  void *target, *hq, *alpha, *beta; /* [dim][n]; alpha, beta where they are worked out step by step */
+  rb_array q, p;                    /* [steps][dim][n]: the flow of the last evaluation, p(0) its argument */
+  rb_array target, hq, alpha, beta; /* [dim][n]; alpha, beta where they are worked out step by step */
   char *answer; /* what an evaluation makes, one transfer: beta(0), Hp(q0, p0), q(1) - target, each [dim][n] and
                    rb_landmarks_stride apart, */
-  void *beta0, *hp0, *miss; /* these three, */
-  double *sums_kept;        /* and p0.Hp, |q(1) - target|^2 where the vectors are on the backend */
-  char *fetched;            /* the host's copy */
-  float *narrow;            /* p(0) on its way from the optimiser's doubles */
-  void *recording;          /* of one evaluation with its gradient, where the backend can replay */
+  rb_array beta0, hp0, miss; /* these three, */
+  rb_array sums_kept;        /* and p0.Hp, |q(1) - target|^2 where the vectors are on the backend */
+  char *fetched;             /* the host's copy */
+  float *narrow;             /* p(0) on its way from the optimiser's doubles */
+  void *recording;           /* of one evaluation with its gradient, where the backend can replay */
   int evaluated;
   Vec momentum, best;
   Tao tao;
@@ -40,9 +40,6 @@ struct rb_landmarks {
 size_t rb_landmarks_value_size(const rb_landmarks *s);
 /* From one of the arrays of `answer` to the next, bytes. */
 size_t rb_landmarks_stride(const rb_landmarks *s);
-/* `count` doubles of the host to the backend's array in the solver's type, and back. */
-rb_status rb_landmarks_upload(const rb_landmarks *s, const double *host, int64_t count, void *to);
-rb_status rb_landmarks_download(const rb_landmarks *s, const void *from, int64_t count, double *host);
 /* Doubles of the host to an optimiser's vector, and back. */
 rb_status rb_landmarks_set(const rb_landmarks *s, const double *host, Vec to);
 rb_status rb_landmarks_get(const rb_landmarks *s, Vec from, double *host);

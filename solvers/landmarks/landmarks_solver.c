@@ -155,7 +155,9 @@ static rb_status velocity_at(void *p, int64_t n, const double *x, double *out) {
   RB_TRY(rb_landmarks_momentum(s->landmarks, p0));
   RB_TRY(rb_variant_find(&rb_gausssum_family, "cpu/omp", &v));
   RB_TRY(rb_gausssum_create(v, &d, &plan));
-  RB_TRY(rb_gausssum_sum(plan, s->options.sigma, n, x, s->points, p0, out));
+  const rb_array q = rb_array_host(RB_F64, s->n * s->dim, s->points), m = rb_array_host(RB_F64, s->n * s->dim, p0),
+                 at = rb_array_host(RB_F64, n * s->dim, x), v_at = rb_array_host(RB_F64, n * s->dim, out);
+  RB_TRY(rb_gausssum_sum(plan, s->options.sigma, n, at, q, m, v_at));
 done:
   rb_gausssum_destroy(plan);
   free(p0);

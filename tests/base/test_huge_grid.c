@@ -44,7 +44,7 @@ static void gradient_at_the_last_point(void **state) {
     ok(cuda->alloc(3 * (size_t)n * sizeof(float), &g));
     ok(cuda->upload((float *)f + last - 1, &one, sizeof one));
     ok(cuda->upload((float *)g + 2 * n + last, &nothing, sizeof nothing));
-    ok(rb_gradient(p, f, g));
+    ok(rb_gradient(p, rb_array_view(cuda, RB_F32, n, f), rb_array_view(cuda, RB_F32, 3 * n, g)));
     ok(cuda->download(&got, (float *)g + 2 * n + last, sizeof got));
     if (!(fabs(got / slope - 1) < 1e-6)) fail_msg("%s: %g at the last point, not %g", v->name, got, slope);
     rb_derivative_destroy(p);

@@ -33,6 +33,8 @@ static rb_surface_match_desc described(rb_currents_method method, double sigma) 
 }
 static rb_surface of_mesh(const rb_mesh *m) { return (rb_surface){m->vertices, m->faces, m->x, m->face}; }
 
+static rb_array host(const double *x, int64_t vertices) { return rb_array_host(RB_F64, 3 * vertices, x); }
+
 /* E(x + h d) - E(x) - h g.d falls a hundred times for a tenth of h; by sums, and by the cubic mesh, whose gradient is
  * its own energy's. */
 static void distance_has_its_gradient(void **state) {
@@ -49,12 +51,12 @@ static void distance_has_its_gradient(void **state) {
     rb_surface_match *m;
     double e0, e, slope = 0, rest[2];
     ok(rb_surface_match_create(&d, &moving, &fixed, &m));
-    ok(rb_surface_match_eval(m, s.x, &e0, g));
+    ok(rb_surface_match_eval(m, host(s.x, s.vertices), &e0, host(g, s.vertices)));
     for (int64_t i = 0; i < 3 * s.vertices; i++) slope += g[i] * sin(3.7 * (double)i);
     for (int h = 0; h < 2; h++) {
       const double step = h ? 1e-4 : 1e-3;
       for (int64_t i = 0; i < 3 * s.vertices; i++) x[i] = s.x[i] + step * sin(3.7 * (double)i);
-      ok(rb_surface_match_eval(m, x, &e, NULL));
+      ok(rb_surface_match_eval(m, host(x, s.vertices), &e, rb_array_none()));
       rest[h] = fabs(e - e0 - step * slope);
     }
     assert_true(fabs(rest[0] / rest[1] / 100 - 1) < 0.1);
@@ -79,12 +81,12 @@ static void distance_is_the_measured_one(void **state) {
     double e, longest = 0;
     ok(rb_surface_products_of(s, t, methods[k], 8, 4, NULL, NULL, &p));
     ok(rb_surface_match_create(&d, &moving, &fixed, &m));
-    ok(rb_surface_match_eval(m, s->x, &e, g));
+    ok(rb_surface_match_eval(m, host(s->x, s->vertices), &e, host(g, s->vertices)));
     /* the two meshes' grids begin elsewhere */
     assert_true(fabs(e / (p.ss - 2 * p.st + p.tt) - 1) < (k == 0 ? 1e-12 : 5e-3));
     rb_surface_match_destroy(m);
     ok(rb_surface_match_create(&d, &moving, &moving, &m));
-    ok(rb_surface_match_eval(m, s->x, &e, g));
+    ok(rb_surface_match_eval(m, host(s->x, s->vertices), &e, host(g, s->vertices)));
     for (int64_t i = 0; i < 3 * s->vertices; i++) longest = fmax(longest, fabs(g[i]));
     assert_true(fabs(e) < 1e-10 * p.ss && longest < 1e-8 * p.ss);
     rb_surface_match_destroy(m);

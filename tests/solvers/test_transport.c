@@ -31,12 +31,12 @@ static void known_flow(int steps, int64_t n1, const char *basis, double *state_e
     double x = (double)(i / N2 / N2) * rb_grid_spacing(g, 0);
     m[i] = sin(x) + 0.3 * cos(2 * x), u[i] = a * sin(x), div[i] = a * cos(x);
   }
-  ok(rb_transport_velocity(t, u));
-  ok(rb_transport_state(t, m));
-  ok(rb_transport_jacobian(t, div, det));
-  rb_dtype kept;
-  const double *final = rb_transport_history(t, steps, &kept);
-  assert_int_equal(kept, RB_F64);
+  ok(rb_transport_velocity(t, rb_array_host(RB_F64, 3 * n, u)));
+  ok(rb_transport_state(t, rb_array_host(RB_F64, n, m)));
+  ok(rb_transport_jacobian(t, rb_array_host(RB_F64, n, div), rb_array_host(RB_F64, n, det)));
+  const rb_array history = rb_transport_history(t, steps);
+  const double *final = history.data;
+  assert_int_equal(history.dtype, RB_F64);
   *state_error = *det_error = 0;
   for (int64_t i = 0; i < n; i++) {
     double x = (double)(i / N2 / N2) * rb_grid_spacing(g, 0), x0 = foot(x, a), e = 1e-4;

@@ -16,26 +16,25 @@ static rb_status by(const rb_variant *v, const rb_average_desc *d, const int ord
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_average_plan *p = NULL;
-  const size_t one = (size_t)d->count * rb_dtype_size(d->dtype);
-  void *in = NULL, *to = NULL;
+  rb_array in = {0}, to = {0};
   double total = 0;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_average_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, images, IMAGES * one, &in));
-  RB_TRY(rb_poisoned(b, one, &to));
+  RB_TRY(rb_to_backend(b, images, d->dtype, IMAGES * d->count, &in));
+  RB_TRY(rb_poisoned(b, d->dtype, d->count, &to));
   for (int again = 0; again < 2; again++) { /* a second mean forgets the first */
     RB_TRY(rb_average_clear(p));
     total = 0;
     for (int k = 0; k < IMAGES; k++) {
-      RB_TRY(rb_average_add(p, weight[order[k]], (const char *)in + (size_t)order[k] * one));
+      RB_TRY(rb_average_add(p, weight[order[k]], rb_array_part(in, order[k] * d->count, d->count)));
       total += weight[order[k]];
     }
   }
   RB_TRY(rb_average_finish(p, total, to));
-  RB_TRY(b->download(mean, to, one));
+  RB_TRY(rb_array_download(to, mean));
 done:
   rb_average_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, in);
+  rb_array_destroy(&to), rb_array_destroy(&in);
   return st;
 }
 

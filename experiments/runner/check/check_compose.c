@@ -17,13 +17,13 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_compose_plan *p = NULL;
-  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype), bytes = vector(w) ? 3 * one : one;
-  void *df = NULL, *ds = NULL, *to = NULL;
+  const int64_t n = rb_grid_points(d->grid);
+  rb_array df = {0}, ds = {0}, to = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, f, bytes, &df));
-  RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
-  RB_TRY(rb_poisoned(b, bytes, &to));
+  RB_TRY(rb_to_backend(b, f, d->dtype, vector(w) ? 3 * n : n, &df));
+  RB_TRY(rb_to_backend(b, s, d->dtype, 3 * n, &ds));
+  RB_TRY(rb_poisoned(b, d->dtype, vector(w) ? 3 * n : n, &to));
   switch (w) {
     case COMPOSE:
       RB_TRY(rb_compose(p, 1, df, ds, to));
@@ -40,10 +40,10 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
     default:
       RB_TRY(rb_compose_determinant(p, ds, to));
   }
-  RB_TRY(b->download(out, to, bytes));
+  RB_TRY(rb_array_download(to, out));
 done:
   rb_compose_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, ds), rb_release(b, df);
+  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df);
   return st;
 }
 
@@ -252,23 +252,22 @@ static rb_status measured(const rb_variant *v, const rb_compose_desc *d, rb_grid
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_compose_plan *p = NULL;
-  const size_t size = rb_dtype_size(d->dtype), one = (size_t)rb_grid_points(d->grid) * size,
-               small = (size_t)rb_grid_points(inner) * size;
-  void *ds = NULL, *df = NULL, *dw = NULL, *dn = NULL;
+  const int64_t n = rb_grid_points(d->grid);
+  rb_array ds = {0}, df = {0}, dw = {0}, dn = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, s, 3 * one, &ds));
-  RB_TRY(rb_to_backend(b, f, small, &df));
-  RB_TRY(rb_poisoned(b, one, &dw));
-  RB_TRY(rb_poisoned(b, small, &dn));
+  RB_TRY(rb_to_backend(b, s, d->dtype, 3 * n, &ds));
+  RB_TRY(rb_to_backend(b, f, d->dtype, rb_grid_points(inner), &df));
+  RB_TRY(rb_poisoned(b, d->dtype, n, &dw));
+  RB_TRY(rb_poisoned(b, d->dtype, rb_grid_points(inner), &dn));
   RB_TRY(rb_compose_longest(p, ds, longest));
   RB_TRY(rb_compose_pad(p, inner, df, dw));
   RB_TRY(rb_compose_crop(p, inner, dw, dn));
-  RB_TRY(b->download(wide, dw, one));
-  RB_TRY(b->download(narrow, dn, small));
+  RB_TRY(rb_array_download(dw, wide));
+  RB_TRY(rb_array_download(dn, narrow));
 done:
   rb_compose_destroy(p);
-  if (b) rb_release(b, dn), rb_release(b, dw), rb_release(b, df), rb_release(b, ds);
+  rb_array_destroy(&dn), rb_array_destroy(&dw), rb_array_destroy(&df), rb_array_destroy(&ds);
   return st;
 }
 static void lengths_and_padding(rb_checker *c, const rb_compose_desc *d) {

@@ -25,26 +25,27 @@ static rb_status by(const rb_variant *v, rb_dtype t, kind what, const double k[3
   const rb_backend *b;
   rb_field_plan *p = NULL;
   rb_field_desc d = {.count = n, .dtype = t};
-  size_t bytes = (size_t)n * rb_dtype_size(t);
-  void *dx = NULL, *dy = NULL, *dz = NULL;
+  rb_array dx = {0}, dy = {0}, dz = {0};
   const double a[3] = {k[0], k[1], k[2]}, w[3] = {k[1], k[2], k[0]};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_field_create(v, &d, &p));
-  RB_TRY(rb_to_backend(b, x, bytes, &dx));
-  RB_TRY(rb_to_backend(b, y, bytes, &dy));
-  RB_TRY(rb_to_backend(b, z, bytes, &dz));
+  RB_TRY(rb_to_backend(b, x, t, n, &dx));
+  RB_TRY(rb_to_backend(b, y, t, n, &dy));
+  RB_TRY(rb_to_backend(b, z, t, n, &dz));
   if (what == COMBINE)
-    RB_TRY(rb_field_combine(p, n, k[0], k[0] != 0 ? dx : NULL, k[1], k[1] != 0 ? dy : NULL, k[2], dz));
+    RB_TRY(rb_field_combine(p, n, k[0], k[0] != 0 ? dx : rb_array_none(), k[1], k[1] != 0 ? dy : rb_array_none(),
+                            k[2], dz));
   if (what == MULTIPLY) RB_TRY(rb_field_multiply(p, n, k[0], dx, dy, k[2], dz));
   if (what == DIVIDE) RB_TRY(rb_field_divide(p, n, k[0], dx, dy, dz));
-  if (what == DISPLACE) RB_TRY(rb_field_displace(p, g, a, k[0] != 0 ? dx : NULL, w, k[1] != 0 ? dy : NULL, dz));
+  if (what == DISPLACE)
+    RB_TRY(rb_field_displace(p, g, a, k[0] != 0 ? dx : rb_array_none(), w, k[1] != 0 ? dy : rb_array_none(), dz));
   if (what == FILL) RB_TRY(rb_field_fill(p, n, k[0], dz));
-  RB_TRY(b->download(out, dz, bytes));
+  RB_TRY(rb_array_download(dz, out));
 done:
   rb_field_destroy(p);
-  rb_release(b, dz);
-  rb_release(b, dy);
-  rb_release(b, dx);
+  rb_array_destroy(&dz);
+  rb_array_destroy(&dy);
+  rb_array_destroy(&dx);
   return st;
 }
 
@@ -71,25 +72,24 @@ static rb_status sums_by(const rb_variant *v, rb_dtype t, int64_t n, const void 
   const rb_backend *b;
   rb_field_plan *p = NULL;
   rb_field_desc d = {.count = n, .dtype = t};
-  size_t bytes = (size_t)n * rb_dtype_size(t);
-  void *dx = NULL, *dy = NULL, *at = NULL;
+  rb_array dx = {0}, dy = {0}, at = {0};
   double kept;
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_field_create(v, &d, &p));
-  RB_TRY(rb_to_backend(b, x, bytes, &dx));
-  RB_TRY(rb_to_backend(b, y, bytes, &dy));
+  RB_TRY(rb_to_backend(b, x, t, n, &dx));
+  RB_TRY(rb_to_backend(b, y, t, n, &dy));
   RB_TRY(rb_field_dot(p, n, dx, dy, dot));
-  RB_TRY(rb_poisoned(b, sizeof kept, &at));
+  RB_TRY(rb_poisoned(b, RB_F64, 1, &at));
   RB_TRY(rb_field_dot_kept(p, n, dx, dy, at));
-  RB_TRY(b->download(&kept, at, sizeof kept));
+  RB_TRY(rb_array_download(at, &kept));
   RB_CHECK(memcmp(&kept, dot, sizeof kept) == 0 || (isnan(kept) && isnan(*dot)), RB_EINVALID,
            "the kept sum is %g, the returned one %g", kept, *dot);
   RB_TRY(rb_field_extremes(p, n, dx, e));
 done:
   rb_field_destroy(p);
-  rb_release(b, at);
-  rb_release(b, dy);
-  rb_release(b, dx);
+  rb_array_destroy(&at);
+  rb_array_destroy(&dy);
+  rb_array_destroy(&dx);
   return st;
 }
 

@@ -13,19 +13,19 @@ static rb_status by(const rb_variant *v, const rb_force_desc *d, double ratio, c
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_force_plan *p = NULL;
-  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  void *f = NULL, *w = NULL, *to = NULL;
+  const int64_t n = rb_grid_points(d->grid);
+  rb_array f = {0}, w = {0}, to = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_force_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, fixed, one, &f));
-  RB_TRY(rb_to_backend(b, warped, one, &w));
-  RB_TRY(rb_poisoned(b, 3 * one, &to));
+  RB_TRY(rb_to_backend(b, fixed, d->dtype, n, &f));
+  RB_TRY(rb_to_backend(b, warped, d->dtype, n, &w));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &to));
   RB_TRY(rb_force(p, ratio, f, w, to));
-  RB_TRY(b->download(u, to, 3 * one));
+  RB_TRY(rb_array_download(to, u));
   RB_TRY(rb_force_energy(p, f, w, energy));
 done:
   rb_force_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, w), rb_release(b, f);
+  rb_array_destroy(&to), rb_array_destroy(&w), rb_array_destroy(&f);
   return st;
 }
 

@@ -35,30 +35,29 @@ rb_status rb_gauss_sums_by(const rb_variant *v, const rb_gausssum_desc *d, doubl
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_gausssum_plan *p = NULL;
-  void *q = NULL, *m = NULL, *alpha = NULL, *beta = NULL, *one = NULL, *two = NULL;
+  rb_array q = {0}, m = {0}, alpha = {0}, beta = {0}, one = {0}, two = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_gausssum_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, in.q, rb_gauss_bytes(d), &q));
-  RB_TRY(rb_to_backend(b, in.p, rb_gauss_bytes(d), &m));
-  RB_TRY(rb_to_backend(b, in.alpha, rb_gauss_bytes(d), &alpha));
-  RB_TRY(rb_to_backend(b, in.beta, rb_gauss_bytes(d), &beta));
-  RB_TRY(rb_poisoned(b, rb_gauss_bytes(d), &one));
-  RB_TRY(rb_poisoned(b, rb_gauss_bytes(d), &two));
+  RB_TRY(rb_to_backend(b, in.q, d->dtype, d->dim * d->n, &q));
+  RB_TRY(rb_to_backend(b, in.p, d->dtype, d->dim * d->n, &m));
+  RB_TRY(rb_to_backend(b, in.alpha, d->dtype, d->dim * d->n, &alpha));
+  RB_TRY(rb_to_backend(b, in.beta, d->dtype, d->dim * d->n, &beta));
+  RB_TRY(rb_poisoned(b, d->dtype, d->dim * d->n, &one));
+  RB_TRY(rb_poisoned(b, d->dtype, d->dim * d->n, &two));
   RB_TRY(rb_gausssum_flow(p, sigma, q, m, one, two));
-  RB_TRY(b->download(out.hq, one, rb_gauss_bytes(d)));
-  RB_TRY(b->download(out.hp, two, rb_gauss_bytes(d)));
+  RB_TRY(rb_array_download(one, out.hq));
+  RB_TRY(rb_array_download(two, out.hp));
   RB_TRY(rb_gausssum_backward(p, sigma, q, m, alpha, beta, one, two));
-  RB_TRY(b->download(out.fq, one, rb_gauss_bytes(d)));
-  RB_TRY(b->download(out.fp, two, rb_gauss_bytes(d)));
+  RB_TRY(rb_array_download(one, out.fq));
+  RB_TRY(rb_array_download(two, out.fp));
   RB_TRY(rb_gausssum_sum(p, sigma, d->n, alpha, q, m, one));
-  RB_TRY(b->download(out.sum, one, rb_gauss_bytes(d)));
-  RB_TRY(rb_gausssum_flow(p, sigma, q, m, NULL, two)); /* Hp alone, where a variant has a shorter way */
-  RB_TRY(b->download(out.hp_alone, two, rb_gauss_bytes(d)));
+  RB_TRY(rb_array_download(one, out.sum));
+  RB_TRY(rb_gausssum_flow(p, sigma, q, m, rb_array_none(), two)); /* Hp alone, where a variant has a shorter way */
+  RB_TRY(rb_array_download(two, out.hp_alone));
 done:
   rb_gausssum_destroy(p);
-  if (b)
-    rb_release(b, two), rb_release(b, one), rb_release(b, beta), rb_release(b, alpha), rb_release(b, m),
-        rb_release(b, q);
+  rb_array_destroy(&two), rb_array_destroy(&one), rb_array_destroy(&beta), rb_array_destroy(&alpha),
+      rb_array_destroy(&m), rb_array_destroy(&q);
   return st;
 }
 
@@ -171,20 +170,19 @@ static rb_status sum_at(const rb_variant *v, const rb_gausssum_desc *d, double s
                         const void *x, void *out) {
   rb_status st = RB_OK;
   const rb_backend *b;
-  const size_t bytes = (size_t)(nx * d->dim) * rb_dtype_size(d->dtype);
   rb_gausssum_plan *p = NULL;
-  void *at = NULL, *q = NULL, *m = NULL, *sum = NULL;
+  rb_array at = {0}, q = {0}, m = {0}, sum = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_gausssum_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, x, bytes, &at));
-  RB_TRY(rb_to_backend(b, in.q, rb_gauss_bytes(d), &q));
-  RB_TRY(rb_to_backend(b, in.p, rb_gauss_bytes(d), &m));
-  RB_TRY(rb_poisoned(b, bytes, &sum));
+  RB_TRY(rb_to_backend(b, x, d->dtype, nx * d->dim, &at));
+  RB_TRY(rb_to_backend(b, in.q, d->dtype, d->dim * d->n, &q));
+  RB_TRY(rb_to_backend(b, in.p, d->dtype, d->dim * d->n, &m));
+  RB_TRY(rb_poisoned(b, d->dtype, nx * d->dim, &sum));
   RB_TRY(rb_gausssum_sum(p, sigma, nx, at, q, m, sum));
-  RB_TRY(b->download(out, sum, bytes));
+  RB_TRY(rb_array_download(sum, out));
 done:
   rb_gausssum_destroy(p);
-  if (b) rb_release(b, sum), rb_release(b, m), rb_release(b, q), rb_release(b, at);
+  rb_array_destroy(&sum), rb_array_destroy(&m), rb_array_destroy(&q), rb_array_destroy(&at);
   return st;
 }
 static void other_points(rb_checker *c, const rb_gausssum_desc *d, double sigma) {

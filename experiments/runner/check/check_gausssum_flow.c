@@ -16,34 +16,35 @@ static rb_status flow_by(const rb_variant *v, const rb_gausssum_desc *d, double 
                          int stride, char *history) {
   rb_status st = RB_OK;
   const rb_backend *b;
-  const size_t one = rb_gauss_bytes(d), of_q = (size_t)steps * one;
+  const int64_t n = d->dim * d->n, whole = steps * n;
   rb_gausssum_plan *p = NULL;
-  char *at = NULL;
-  char *turns[2] = {NULL, NULL}; /* alpha and beta on their way, [2][dim][n] */
+  rb_array at = {0}, turns[2] = {{0}, {0}}; /* the history; alpha and beta on their way, [2][dim][n] */
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_gausssum_create(v, d, &p));
-  RB_TRY(rb_poisoned(b, 2 * of_q + 3 * one, (void **)&at));
-  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, 2 * one, (void **)&turns[k]));
-  RB_TRY(b->upload(at, in.q, one));
-  RB_TRY(b->upload(at + of_q, in.p, one));
+  RB_TRY(rb_poisoned(b, d->dtype, 2 * whole + 3 * n, &at));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, d->dtype, 2 * n, &turns[k]));
+  RB_TRY(rb_array_upload(rb_array_part(at, 0, n), in.q));
+  RB_TRY(rb_array_upload(rb_array_part(at, whole, n), in.p));
   for (int again = 0; again < 2; again++) { /* a plan serves more than once */
-    char *from = turns[0], *to = turns[1];
-    RB_TRY(b->upload(from, in.alpha, one));
-    RB_TRY(b->upload(from + one, in.beta, one));
+    rb_array from = turns[0], to = turns[1];
+    RB_TRY(rb_array_upload(rb_array_part(from, 0, n), in.alpha));
+    RB_TRY(rb_array_upload(rb_array_part(from, n, n), in.beta));
     for (int t = 0; t + 1 < steps; t += stride - 1)
-      RB_TRY(rb_gausssum_shoot(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one,
-                               t == 0 ? at + 2 * of_q : NULL));
+      RB_TRY(rb_gausssum_shoot(p, sigma, DT, stride, rb_array_part(at, t * n, stride * n),
+                               rb_array_part(at, whole + t * n, stride * n),
+                               t == 0 ? rb_array_part(at, 2 * whole, n) : rb_array_none()));
     for (int t = steps - stride; t >= 0; t -= stride - 1) {
-      char *last = t == 0 ? at + 2 * of_q + one : to;
-      RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, stride, at + (size_t)t * one, at + of_q + (size_t)t * one, from,
-                                    from + one, last, last + one));
+      const rb_array last = t == 0 ? rb_array_part(at, 2 * whole + n, 2 * n) : to;
+      RB_TRY(rb_gausssum_shoot_back(p, sigma, DT, stride, rb_array_part(at, t * n, stride * n),
+                                    rb_array_part(at, whole + t * n, stride * n), rb_array_part(from, 0, n),
+                                    rb_array_part(from, n, n), rb_array_part(last, 0, n), rb_array_part(last, n, n)));
       to = from, from = last;
     }
   }
-  RB_TRY(b->download(history, at, 2 * of_q + 3 * one));
+  RB_TRY(rb_array_download(at, history));
 done:
   rb_gausssum_destroy(p);
-  if (b) rb_release(b, turns[1]), rb_release(b, turns[0]), rb_release(b, at);
+  rb_array_destroy(&turns[1]), rb_array_destroy(&turns[0]), rb_array_destroy(&at);
   return st;
 }
 static size_t history_bytes(const rb_gausssum_desc *d, int steps) {

@@ -15,22 +15,21 @@ static rb_status solve(const rb_variant *v, const rb_helmholtz_desc *d, int swee
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_helmholtz_plan *p = NULL;
-  const size_t bytes = 3 * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  void *in = NULL, *to = NULL;
+  rb_array in = {0}, to = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_helmholtz_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, f, bytes, &in));
-  RB_TRY(rb_poisoned(b, bytes, &to));
+  RB_TRY(rb_to_backend(b, f, d->dtype, 3 * rb_grid_points(d->grid), &in));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * rb_grid_points(d->grid), &to));
   if (rb_helmholtz_is_direct(v)) {
     RB_TRY(rb_helmholtz_solve(p, in, to));
   } else {
-    RB_TRY(b->fill(to, 0, bytes));
+    RB_TRY(rb_array_fill(to, 0));
     RB_TRY(rb_helmholtz_sweep(p, sweeps, omega, in, to));
   }
-  RB_TRY(b->download(out, to, bytes));
+  RB_TRY(rb_array_download(to, out));
 done:
   rb_helmholtz_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, in);
+  rb_array_destroy(&to), rb_array_destroy(&in);
   return st;
 }
 
@@ -146,7 +145,9 @@ static void diverges_with_the_printed_sign(rb_checker *c) {
   d.gamma = 0.02;
   if (rb_check_status(c, rb_helmholtz_create(c->variant, &d, &p), "plan")) {
     p->desc.gamma = d.gamma = -0.02;
-    rb_check_status(c, rb_helmholtz_sweep(p, SWEEPS, omega, f, v), "sweeps");
+    rb_check_status(
+        c, rb_helmholtz_sweep(p, SWEEPS, omega, rb_array_host(RB_F32, count, f), rb_array_host(RB_F32, count, v)),
+        "sweeps");
     rb_check_value(c, -rb_helmholtz_residual(&d, f, v, 0), -1,
                    "with the printed sign of gamma sweeps diverge from n = 40 on");
     rb_helmholtz_destroy(p);

@@ -13,19 +13,19 @@ static rb_status by(const rb_variant *v, const rb_l2force_desc *d, const void *m
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_l2force_plan *p = NULL;
-  const size_t one = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  void *m = NULL, *i = NULL, *to = NULL;
+  const int64_t n = rb_grid_points(d->grid);
+  rb_array m = {0}, i = {0}, to = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_l2force_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, mean, one, &m));
-  RB_TRY(rb_to_backend(b, image, one, &i));
-  RB_TRY(rb_poisoned(b, 3 * one, &to));
+  RB_TRY(rb_to_backend(b, mean, d->dtype, n, &m));
+  RB_TRY(rb_to_backend(b, image, d->dtype, n, &i));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &to));
   RB_TRY(rb_l2force(p, m, i, to));
-  RB_TRY(b->download(f, to, 3 * one));
+  RB_TRY(rb_array_download(to, f));
   RB_TRY(rb_l2force_energy(p, m, i, energy));
 done:
   rb_l2force_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, i), rb_release(b, m);
+  rb_array_destroy(&to), rb_array_destroy(&i), rb_array_destroy(&m);
   return st;
 }
 

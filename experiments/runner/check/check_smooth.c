@@ -16,17 +16,16 @@ static rb_status by(const rb_variant *v, const rb_smooth_desc *d, double sigma, 
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_smooth_plan *p = NULL;
-  size_t bytes = (size_t)values_of(d) * rb_dtype_size(d->dtype);
-  void *from = NULL, *to = NULL;
+  rb_array from = {0}, to = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_smooth_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, in, bytes, &from));
-  RB_TRY(rb_poisoned(b, bytes, &to));
+  RB_TRY(rb_to_backend(b, in, d->dtype, values_of(d), &from));
+  RB_TRY(rb_poisoned(b, d->dtype, values_of(d), &to));
   RB_TRY(axis < 0 ? rb_smooth(p, sigma, from, to) : rb_smooth_pass(p, sigma, axis, from, to));
-  RB_TRY(b->download(out, to, bytes));
+  RB_TRY(rb_array_download(to, out));
 done:
   rb_smooth_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, from);
+  rb_array_destroy(&to), rb_array_destroy(&from);
   return st;
 }
 
@@ -225,23 +224,24 @@ static void in_turn(rb_checker *c, rb_dtype t) {
   const size_t bytes = (size_t)values_of(&d) * rb_dtype_size(t);
   const rb_backend *b = NULL;
   rb_smooth_plan *p = NULL;
-  void *in = malloc(bytes), *one = malloc(bytes), *two = malloc(bytes), *from = NULL, *to = NULL;
+  void *in = malloc(bytes), *one = malloc(bytes), *two = malloc(bytes);
+  rb_array from = {0}, to = {0};
   rb_check_random(t, in, values_of(&d), 69);
   if (rb_check_status(c, rb_backend_get(c->variant->backend, &b), "backend") &&
       rb_check_status(c, rb_smooth_create(c->variant, &d, &p), "plan") &&
-      rb_check_status(c, rb_to_backend(b, in, bytes, &from), "field") &&
-      rb_check_status(c, rb_poisoned(b, bytes, &to), "result"))
+      rb_check_status(c, rb_to_backend(b, in, t, values_of(&d), &from), "field") &&
+      rb_check_status(c, rb_poisoned(b, t, values_of(&d), &to), "result"))
     for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
       rb_status st = asked[k].axis < 0 ? rb_smooth(p, asked[k].sigma, from, to)
                                        : rb_smooth_pass(p, asked[k].sigma, asked[k].axis, from, to);
-      if (st == RB_OK) st = b->download(one, to, bytes);
+      if (st == RB_OK) st = rb_array_download(to, one);
       if (rb_check_status(c, st, "in turn") &&
           rb_check_status(c, by(c->variant, &d, asked[k].sigma, asked[k].axis, in, two), "alone"))
         rb_check_value(c, rb_check_distance(t, one, two, values_of(&d)), 0, "sigma %g axis %d after others, %s",
                        asked[k].sigma, asked[k].axis, rb_dtype_name(t));
     }
   rb_smooth_destroy(p);
-  if (b) rb_release(b, to), rb_release(b, from);
+  rb_array_destroy(&to), rb_array_destroy(&from);
   free(two), free(one), free(in);
 }
 

@@ -127,27 +127,27 @@ static rb_status coefficients_by(const rb_variant *v, const rb_spectral_desc *d,
   const rb_backend *b;
   rb_spectral_plan *plan = NULL;
   const rb_spectral_op one = rb_spectral_times(1);
-  size_t size = rb_dtype_size(d->dtype), field = (size_t)(rb_grid_points(d->grid) * d->components) * size;
-  size_t spectrum = (size_t)(rb_spectral_coefficients(d->grid) * d->components) * size;
-  void *df = NULL, *dc = NULL, *dg = NULL;
+  const int64_t values = rb_grid_points(d->grid) * d->components,
+                coefficients = rb_spectral_coefficients(d->grid) * d->components;
+  rb_array df = {0}, dc = {0}, dg = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(rb_to_backend(b, f, field, &df));
-  RB_TRY(rb_poisoned(b, spectrum, &dc));
-  RB_TRY(rb_poisoned(b, field, &dg));
+  RB_TRY(rb_to_backend(b, f, d->dtype, values, &df));
+  RB_TRY(rb_poisoned(b, d->dtype, coefficients, &dc));
+  RB_TRY(rb_poisoned(b, d->dtype, values, &dg));
   RB_TRY(rb_spectral_create(v, d, &plan));
-  RB_TRY(rb_spectral_analyse(plan, &one, df, NULL, NULL, dc));
-  RB_TRY(b->download(out.c, dc, spectrum));
+  RB_TRY(rb_spectral_analyse(plan, &one, df, NULL, rb_array_none(), dc));
+  RB_TRY(rb_array_download(dc, out.c));
   RB_TRY(rb_spectral_scale(plan, op, dc, dc));
   RB_TRY(rb_spectral_synthesise(plan, dc, dg));
-  RB_TRY(b->download(out.g, dg, field));
-  RB_TRY(b->upload(dc, out.c, spectrum));
+  RB_TRY(rb_array_download(dg, out.g));
+  RB_TRY(rb_array_upload(dc, out.c));
   RB_TRY(rb_spectral_analyse(plan, op, df, op, dc, dc));
-  RB_TRY(b->download(out.e, dc, spectrum));
+  RB_TRY(rb_array_download(dc, out.e));
 done:
   rb_spectral_destroy(plan);
-  rb_release(b, dg);
-  rb_release(b, dc);
-  rb_release(b, df);
+  rb_array_destroy(&dg);
+  rb_array_destroy(&dc);
+  rb_array_destroy(&df);
   return st;
 }
 

@@ -60,41 +60,39 @@ static rb_status answer(const rb_variant *variant, const rb_transport_desc *d, c
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_transport_plan *p = NULL;
-  size_t field = (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
-  void *m0 = NULL, *l1 = NULL, *v = NULL, *vt = NULL, *one = NULL, *three = NULL;
+  const int64_t n = rb_grid_points(d->grid);
+  rb_array m0 = {0}, l1 = {0}, v = {0}, vt = {0}, one = {0}, three = {0};
   RB_TRY(rb_backend_get(variant->backend, &b));
   RB_TRY(rb_transport_create(variant, d, &p));
-  RB_TRY(rb_to_backend(b, in->m0, field, &m0));
-  RB_TRY(rb_to_backend(b, in->l1, field, &l1));
-  RB_TRY(rb_to_backend(b, in->v, 3 * field, &v));
-  RB_TRY(rb_to_backend(b, in->vt, 3 * field, &vt));
-  RB_TRY(rb_poisoned(b, field, &one));
-  RB_TRY(rb_poisoned(b, 3 * field, &three));
-  RB_TRY(rb_transport_velocity(p, zero ? NULL : v));
+  RB_TRY(rb_to_backend(b, in->m0, d->dtype, n, &m0));
+  RB_TRY(rb_to_backend(b, in->l1, d->dtype, n, &l1));
+  RB_TRY(rb_to_backend(b, in->v, d->dtype, 3 * n, &v));
+  RB_TRY(rb_to_backend(b, in->vt, d->dtype, 3 * n, &vt));
+  RB_TRY(rb_poisoned(b, d->dtype, n, &one));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &three));
+  RB_TRY(rb_transport_velocity(p, zero ? rb_array_none() : v));
   RB_TRY(rb_transport_state(p, m0));
-  rb_dtype kept;
-  const void *final = rb_transport_history(p, d->steps, &kept);
-  if (kept != d->dtype) /* the oracle's, on the host */
-    for (int64_t i = 0; i < rb_grid_points(d->grid); i++)
-      rb_check_set(d->dtype, out->of[STATE], i, rb_check_at(kept, final, i));
+  const rb_array final = rb_transport_history(p, d->steps);
+  if (final.dtype != d->dtype) /* the oracle's, on the host */
+    for (int64_t i = 0; i < n; i++)
+      rb_check_set(d->dtype, out->of[STATE], i, rb_check_at(final.dtype, final.data, i));
   else
-    RB_TRY(b->download(out->of[STATE], final, field));
+    RB_TRY(rb_array_download(final, out->of[STATE]));
   RB_TRY(rb_transport_adjoint(p, l1, three));
-  RB_TRY(b->download(out->of[FORCE], three, 3 * field));
+  RB_TRY(rb_array_download(three, out->of[FORCE]));
   RB_TRY(rb_transport_incremental(p, vt, one));
-  RB_TRY(b->download(out->of[INCREMENTAL], one, field));
-  RB_TRY(b->upload(one, in->l1, field));
+  RB_TRY(rb_array_download(one, out->of[INCREMENTAL]));
+  RB_TRY(rb_array_upload(one, in->l1));
   RB_TRY(rb_transport_advect(p, one));
-  RB_TRY(b->download(out->of[ADVECT], one, field));
+  RB_TRY(rb_array_download(one, out->of[ADVECT]));
   RB_TRY(rb_transport_jacobian(p, m0, one)); /* any field serves as the divergence */
-  RB_TRY(b->download(out->of[JACOBIAN], one, field));
+  RB_TRY(rb_array_download(one, out->of[JACOBIAN]));
   RB_TRY(rb_transport_map(p, three));
-  RB_TRY(b->download(out->of[MAP], three, 3 * field));
+  RB_TRY(rb_array_download(three, out->of[MAP]));
 done:
   rb_transport_destroy(p);
-  if (b)
-    rb_release(b, three), rb_release(b, one), rb_release(b, vt), rb_release(b, v), rb_release(b, l1),
-        rb_release(b, m0);
+  rb_array_destroy(&three), rb_array_destroy(&one), rb_array_destroy(&vt), rb_array_destroy(&v),
+      rb_array_destroy(&l1), rb_array_destroy(&m0);
   return st;
 }
 

@@ -17,7 +17,7 @@ rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *desc
 rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *desc, const rb_spectral_op *op,
                            const void *in, void *out);
 
-/* A copy of `bytes` host bytes on the backend, and a poisoned (NaN) array there. */
-rb_status rb_to_backend(const rb_backend *b, const void *host, size_t bytes, void **out);
-rb_status rb_poisoned(const rb_backend *b, size_t bytes, void **out);
+/* A copy of `count` host values of that type on the backend, and an array of NaN there: the caller's to destroy. */
+rb_status rb_to_backend(const rb_backend *b, const void *host, rb_dtype dtype, int64_t count, rb_array *out);
+rb_status rb_poisoned(const rb_backend *b, rb_dtype dtype, int64_t count, rb_array *out);
 #endif

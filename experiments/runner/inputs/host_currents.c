@@ -11,19 +11,18 @@ rb_status rb_host_measure(const rb_variant *v, const rb_elements_desc *d, const 
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_elements_plan *plan = NULL;
-  void *x = NULL, *c = NULL, *m = NULL;
-  const size_t size = rb_dtype_size(d->dtype), bytes = 3 * (size_t)d->elements * size;
+  rb_array x = {0}, c = {0}, m = {0};
   RB_TRY(rb_elements_create(v, d, &plan));
   RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(rb_to_backend(b, vertices, 3 * (size_t)d->vertices * size, &x));
-  RB_TRY(rb_poisoned(b, bytes, &c));
-  RB_TRY(rb_poisoned(b, bytes, &m));
+  RB_TRY(rb_to_backend(b, vertices, d->dtype, 3 * d->vertices, &x));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * d->elements, &c));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * d->elements, &m));
   RB_TRY(rb_elements_measure(plan, x, c, m));
-  RB_TRY(b->download(centres, c, bytes));
-  RB_TRY(b->download(moments, m, bytes));
+  RB_TRY(rb_array_download(c, centres));
+  RB_TRY(rb_array_download(m, moments));
 done:
   rb_elements_destroy(plan);
-  if (b) rb_release(b, m), rb_release(b, c), rb_release(b, x);
+  rb_array_destroy(&m), rb_array_destroy(&c), rb_array_destroy(&x);
   return st;
 }
 
@@ -32,20 +31,18 @@ rb_status rb_host_gradient(const rb_variant *v, const rb_elements_desc *d, const
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_elements_plan *plan = NULL;
-  void *x = NULL, *first = NULL, *second = NULL, *g = NULL;
-  const size_t size = rb_dtype_size(d->dtype), bytes = 3 * (size_t)d->elements * size,
-               vertex_bytes = 3 * (size_t)d->vertices * size;
+  rb_array x = {0}, first = {0}, second = {0}, g = {0};
   RB_TRY(rb_elements_create(v, d, &plan));
   RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(rb_to_backend(b, vertices, vertex_bytes, &x));
-  RB_TRY(rb_to_backend(b, w, bytes, &first));
-  RB_TRY(rb_to_backend(b, z, bytes, &second));
-  RB_TRY(rb_poisoned(b, vertex_bytes, &g));
+  RB_TRY(rb_to_backend(b, vertices, d->dtype, 3 * d->vertices, &x));
+  RB_TRY(rb_to_backend(b, w, d->dtype, 3 * d->elements, &first));
+  RB_TRY(rb_to_backend(b, z, d->dtype, 3 * d->elements, &second));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * d->vertices, &g));
   RB_TRY(rb_elements_gradient(plan, x, first, second, g));
-  RB_TRY(b->download(gradient, g, vertex_bytes));
+  RB_TRY(rb_array_download(g, gradient));
 done:
   rb_elements_destroy(plan);
-  if (b) rb_release(b, g), rb_release(b, second), rb_release(b, first), rb_release(b, x);
+  rb_array_destroy(&g), rb_array_destroy(&second), rb_array_destroy(&first), rb_array_destroy(&x);
   return st;
 }
 
@@ -54,30 +51,27 @@ rb_status rb_host_currents(const rb_variant *v, const rb_currents_desc *d, const
   rb_status st = RB_OK;
   const rb_backend *b = NULL;
   rb_currents_plan *plan = NULL;
-  void *sources = NULL, *moments = NULL, *targets = NULL, *with = NULL, *field = NULL, *turn = NULL;
-  const size_t size = rb_dtype_size(d->dtype), bytes = 3 * (size_t)d->sources * size, out = 3 * (size_t)n * size;
+  rb_array sources = {0}, moments = {0}, targets = {0}, with = {0}, field = {0}, turn = {0};
   RB_TRY(rb_currents_create(v, d, &plan));
   RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(rb_to_backend(b, y, bytes, &sources));
-  RB_TRY(rb_to_backend(b, m, bytes, &moments));
+  RB_TRY(rb_to_backend(b, y, d->dtype, 3 * d->sources, &sources));
+  RB_TRY(rb_to_backend(b, m, d->dtype, 3 * d->sources, &moments));
   RB_TRY(rb_currents_load(plan, sources, moments));
   if (energy) RB_TRY(rb_currents_energy(plan, energy));
   if (!u) goto done;
-  RB_TRY(rb_to_backend(b, x, out, &targets));
-  RB_TRY(rb_poisoned(b, out, &field));
+  RB_TRY(rb_to_backend(b, x, d->dtype, 3 * n, &targets));
+  RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &field));
   if (z) {
-    RB_TRY(rb_to_backend(b, pair, out, &with));
-    RB_TRY(rb_poisoned(b, out, &turn));
+    RB_TRY(rb_to_backend(b, pair, d->dtype, 3 * n, &with));
+    RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &turn));
   }
   RB_TRY(rb_currents_eval(plan, n, targets, with, field, turn));
-  RB_TRY(b->download(u, field, out));
-  if (z) RB_TRY(b->download(z, turn, out));
+  RB_TRY(rb_array_download(field, u));
+  if (z) RB_TRY(rb_array_download(turn, z));
 done:
   rb_currents_destroy(plan);
-  if (b) {
-    rb_release(b, turn), rb_release(b, field), rb_release(b, with);
-    rb_release(b, targets), rb_release(b, moments), rb_release(b, sources);
-  }
+  rb_array_destroy(&turn), rb_array_destroy(&field), rb_array_destroy(&with);
+  rb_array_destroy(&targets), rb_array_destroy(&moments), rb_array_destroy(&sources);
   return st;
 }
 

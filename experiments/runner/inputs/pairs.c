@@ -168,9 +168,9 @@ static rb_status flow_reference(rb_pair *p) {
   RB_TRY(rb_variant_find(&rb_derivative_family, "cpu/omp", &d.derivative));
   RB_TRY(rb_variant_find(&rb_field_family, "cpu/omp", &d.field));
   RB_TRY(rb_transport_create(variant, &d, &t));
-  RB_TRY(rb_transport_velocity(t, v));
+  RB_TRY(rb_transport_velocity(t, rb_array_host(RB_F32, 3 * n, v)));
   memcpy(p->image[RB_REFERENCE], p->image[RB_TEMPLATE], bytes);
-  RB_TRY(rb_transport_advect(t, p->image[RB_REFERENCE]));
+  RB_TRY(rb_transport_advect(t, rb_array_host(RB_F32, n, p->image[RB_REFERENCE])));
   /* overshoots at edges would stretch the range to which solvers scale: both images keep the template's */
   for (int64_t i = 0; i < n; i++) most = fmaxf(most, p->image[RB_TEMPLATE][i]);
   for (int64_t i = 0; i < n; i++) p->image[RB_REFERENCE][i] = fminf(fmaxf(p->image[RB_REFERENCE][i], 0), most);
@@ -180,7 +180,7 @@ static rb_status flow_reference(rb_pair *p) {
     int present = 0;
     for (int64_t i = 0; i < n; i++) present |= (one[i] = p->labels[0][i] == (float)l) > 0;
     if (!present) continue;
-    RB_TRY(rb_transport_advect(t, one));
+    RB_TRY(rb_transport_advect(t, rb_array_host(RB_F32, n, one)));
     for (int64_t i = 0; i < n; i++)
       if (one[i] > best[i]) best[i] = one[i], p->labels[1][i] = (float)l;
   }

@@ -29,12 +29,13 @@ static rb_status product(const rb_variant *v, rb_currents_desc d, const current 
   d.sources = b->n, d.targets = AT_ONCE;
   *out = 0;
   RB_TRY(rb_currents_create(v, &d, &plan));
-  RB_TRY(rb_currents_load(plan, b->y, b->m));
+  RB_TRY(rb_currents_load(plan, rb_array_host(RB_F64, 3 * b->n, b->y), rb_array_host(RB_F64, 3 * b->n, b->m)));
   for (int64_t first = 0; first < a->n; first += AT_ONCE) {
     const int64_t n = a->n - first < AT_ONCE ? a->n - first : AT_ONCE;
     for (int c = 0; c < 3; c++)
       for (int64_t i = 0; i < n; i++) x[c * n + i] = a->y[c * a->n + first + i];
-    RB_TRY(rb_currents_eval(plan, n, x, NULL, u, NULL));
+    RB_TRY(rb_currents_eval(plan, n, rb_array_host(RB_F64, 3 * n, x), rb_array_none(),
+                            rb_array_host(RB_F64, 3 * n, u), rb_array_none()));
     for (int c = 0; c < 3; c++)
       for (int64_t i = 0; i < n; i++) *out += a->m[c * a->n + first + i] * u[c * n + i];
     p->done += (double)n * (double)b->n;

@@ -23,7 +23,7 @@ typedef struct {
   rb_field_plan *field;
   rb_pair pair;
   int64_t n;
-  void *image, *forward, *back, *v, *minus_v;
+  rb_array image, forward, back, v, minus_v;
   float *host_v;
 } state;
 
@@ -105,8 +105,8 @@ static void teardown(void *p) {
   if (!s) return;
   rb_transport_destroy(s->transport);
   rb_field_destroy(s->field);
-  void *arrays[] = {s->image, s->forward, s->back, s->v, s->minus_v};
-  for (int i = 0; s->backend && i < 5; i++) rb_release(s->backend, arrays[i]);
+  rb_array *arrays[] = {&s->image, &s->forward, &s->back, &s->v, &s->minus_v};
+  for (int i = 0; i < 5; i++) rb_array_destroy(arrays[i]);
   rb_pair_free(&s->pair);
   free(s->host_v);
   free(s);
@@ -140,13 +140,13 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   float most = 0;
   for (int64_t i = 0; i < s->n; i++) most = fmaxf(most, s->pair.image[0][i]);
   for (int64_t i = 0; i < s->n; i++) s->pair.image[0][i] /= most;
-  RB_TRY(rb_to_backend(b, s->pair.image[0], bytes_of(c), &s->image));
-  RB_TRY(rb_to_backend(b, s->host_v, 3 * bytes_of(c), &s->v));
+  RB_TRY(rb_to_backend(b, s->pair.image[0], RB_F32, s->n, &s->image));
+  RB_TRY(rb_to_backend(b, s->host_v, RB_F32, 3 * s->n, &s->v));
   for (int64_t i = 0; i < 3 * s->n; i++) s->host_v[i] = -s->host_v[i];
-  RB_TRY(rb_to_backend(b, s->host_v, 3 * bytes_of(c), &s->minus_v));
+  RB_TRY(rb_to_backend(b, s->host_v, RB_F32, 3 * s->n, &s->minus_v));
   for (int64_t i = 0; i < 3 * s->n; i++) s->host_v[i] = -s->host_v[i];
-  RB_TRY(rb_poisoned(b, bytes_of(c), &s->forward));
-  RB_TRY(rb_poisoned(b, bytes_of(c), &s->back));
+  RB_TRY(rb_poisoned(b, RB_F32, s->n, &s->forward));
+  RB_TRY(rb_poisoned(b, RB_F32, s->n, &s->back));
   RB_TRY(rb_field_create(rb_field_variant(b->kind), &f, &s->field));
   RB_TRY(rb_variant_find(&rb_transport_family, b->kind == RB_CUDA ? "cuda/composed" : "cpu/composed", &composed));
   RB_TRY(rb_transport_create(composed, &s->desc, &s->transport));
@@ -161,10 +161,10 @@ static rb_status run(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
   (void)turn;
-  RB_TRY(rb_field_combine(s->field, s->n, 1, s->image, 0, NULL, 0, s->forward));
+  RB_TRY(rb_field_combine(s->field, s->n, 1, s->image, 0, rb_array_none(), 0, s->forward));
   RB_TRY(rb_transport_velocity(s->transport, s->v));
   RB_TRY(rb_transport_advect(s->transport, s->forward));
-  RB_TRY(rb_field_combine(s->field, s->n, 1, s->forward, 0, NULL, 0, s->back));
+  RB_TRY(rb_field_combine(s->field, s->n, 1, s->forward, 0, rb_array_none(), 0, s->back));
   RB_TRY(rb_transport_velocity(s->transport, s->minus_v));
   RB_TRY(rb_transport_advect(s->transport, s->back));
 done:
@@ -175,8 +175,8 @@ static rb_status poison(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
   (void)turn;
-  RB_TRY(s->backend->fill(s->forward, 0xFF, bytes_of(s->c)));
-  RB_TRY(s->backend->fill(s->back, 0xFF, bytes_of(s->c)));
+  RB_TRY(rb_array_fill(s->forward, 0xFF));
+  RB_TRY(rb_array_fill(s->back, 0xFF));
 done:
   return st;
 }
@@ -206,8 +206,8 @@ static rb_status reference(const state *s, const double **out) {
   d.field = rb_field_variant(RB_CPU);
   RB_TRY(rb_variant_find(&rb_transport_family, "cpu/composed", &composed));
   RB_TRY(rb_transport_create(composed, &d, &t));
-  RB_TRY(rb_transport_velocity(t, v));
-  RB_TRY(rb_transport_advect(t, kept));
+  RB_TRY(rb_transport_velocity(t, rb_array_host(RB_F64, 3 * s->n, v)));
+  RB_TRY(rb_transport_advect(t, rb_array_host(RB_F64, s->n, kept)));
   *out = kept;
   snprintf(key, sizeof key, "%s", mine);
 done:
@@ -227,7 +227,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_CHECK(got, RB_ENOMEM, "host memory");
   rb_outcome_data(o, s->pair.file[0], s->pair.sha256[0]);
   RB_TRY(reference(s, &want));
-  RB_TRY(s->backend->download(got, s->forward, bytes_of(s->c)));
+  RB_TRY(rb_array_download(s->forward, got));
   for (int64_t i = 0; i < s->n; i++)
     error += ((double)got[i] - want[i]) * ((double)got[i] - want[i]), norm += want[i] * want[i];
   /* float32, or weights of 8 bits: 2^-9 of a cell moves a value by about the image's mean difference between
@@ -235,7 +235,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_verify(o, "relative l2 distance of the image carried forward", sqrt(error / norm),
                     ((const rb_interp_ops *)s->c->variant->ops)->weight_bits ? 5e-3 : 2e-5,
                     "cpu float64, same basis");
-  RB_TRY(s->backend->download(got, s->back, bytes_of(s->c)));
+  RB_TRY(rb_array_download(s->back, got));
   norm = 0;
   for (int64_t i = 0; i < s->n; i++) {
     double m = (double)s->pair.image[0][i];

@@ -14,8 +14,8 @@ typedef struct {
   rb_average_desc desc;
   rb_average_plan *plan;
   int images;
-  float *host;    /* [images][n] */
-  void *in, *out; /* device [images][n], [n] */
+  float *host;      /* [images][n] */
+  rb_array in, out; /* [images][n], [n] */
 } state;
 
 static rb_status images_of(const rb_case *c, int *out) {
@@ -39,7 +39,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_average_destroy(s->plan);
-  if (s->backend) rb_release(s->backend, s->in), rb_release(s->backend, s->out);
+  rb_array_destroy(&s->in), rb_array_destroy(&s->out);
   free(s->host);
   free(s);
 }
@@ -57,8 +57,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->host = malloc((size_t)count * sizeof *s->host);
   RB_CHECK(s->host, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *s->host);
   for (int64_t i = 0; i < count; i++) s->host[i] = (float)(0.5 + 0.5 * rb_rng_symmetric(104, (uint64_t)i));
-  RB_TRY(rb_to_backend(b, s->host, (size_t)count * sizeof *s->host, &s->in));
-  RB_TRY(rb_poisoned(b, volume(c), &s->out));
+  RB_TRY(rb_to_backend(b, s->host, RB_F32, count, &s->in));
+  RB_TRY(rb_poisoned(b, RB_F32, s->desc.count, &s->out));
   *out = s;
   s = NULL;
 done:
@@ -71,7 +71,8 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   RB_TRY(rb_average_clear(s->plan));
-  for (int k = 0; k < s->images; k++) RB_TRY(rb_average_add(s->plan, 1, (const float *)s->in + k * s->desc.count));
+  for (int k = 0; k < s->images; k++)
+    RB_TRY(rb_average_add(s->plan, 1, rb_array_part(s->in, k * s->desc.count, s->desc.count)));
   RB_TRY(rb_average_finish(s->plan, s->images, s->out));
 done:
   return st;
@@ -79,7 +80,7 @@ done:
 static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return s->backend->fill(s->out, 0xFF, (size_t)s->desc.count * sizeof(float));
+  return rb_array_fill(s->out, 0xFF);
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -91,10 +92,10 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   float *got = malloc((size_t)n * sizeof *got), *want = malloc((size_t)n * sizeof *want);
   (void)turn;
   RB_CHECK(got && want, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(got, s->out, (size_t)n * sizeof *got));
+  RB_TRY(rb_array_download(s->out, got));
   RB_TRY(rb_average_create(&rb_average_family.variants[0], &s->desc, &oracle));
-  for (int k = 0; k < s->images; k++) RB_TRY(rb_average_add(oracle, 1, s->host + k * n));
-  RB_TRY(rb_average_finish(oracle, s->images, want));
+  for (int k = 0; k < s->images; k++) RB_TRY(rb_average_add(oracle, 1, rb_array_host(RB_F32, n, s->host + k * n)));
+  RB_TRY(rb_average_finish(oracle, s->images, rb_array_host(RB_F32, n, want)));
   for (int64_t i = 0; i < n; i++) {
     const double d = fabs((double)(got[i] - want[i]));
     if (!(d <= apart)) apart = d; /* a NaN stays */

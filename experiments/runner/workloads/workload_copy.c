@@ -15,7 +15,7 @@ typedef struct {
   const rb_backend *backend;
   const rb_probe_ops *ops;
   int rotations, halo;
-  void *in[MOST_ROTATIONS], *out[MOST_ROTATIONS];
+  rb_array in[MOST_ROTATIONS], out[MOST_ROTATIONS];
   float *host;
 } state;
 
@@ -29,10 +29,7 @@ static size_t footprint(const rb_case *c) { return 2 * bytes_of(c); }
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
-  for (int r = 0; r < s->rotations; r++) {
-    rb_release(s->backend, s->in[r]);
-    rb_release(s->backend, s->out[r]);
-  }
+  for (int r = 0; r < s->rotations; r++) rb_array_destroy(&s->in[r]), rb_array_destroy(&s->out[r]);
   free(s->host), free(s);
 }
 
@@ -50,8 +47,8 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int rotations
   RB_CHECK(s->host, RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
   for (int64_t i = 0; i < rb_grid_points(c->grid); i++) s->host[i] = (float)rb_rng_symmetric(7, (uint64_t)i);
   for (int r = 0; r < s->rotations; r++) {
-    RB_TRY(rb_to_backend(b, s->host, bytes_of(c), &s->in[r]));
-    RB_TRY(rb_poisoned(b, bytes_of(c), &s->out[r]));
+    RB_TRY(rb_to_backend(b, s->host, RB_F32, rb_grid_points(c->grid), &s->in[r]));
+    RB_TRY(rb_poisoned(b, RB_F32, rb_grid_points(c->grid), &s->out[r]));
   }
   *out = s;
   s = NULL;
@@ -69,11 +66,11 @@ static rb_status setup_halo(const rb_case *c, const rb_backend *b, int r, void *
 static rb_status run(void *p, int turn) {
   state *s = p;
   int r = turn % s->rotations;
-  return s->ops->copy(s->in[r], s->out[r], s->c->grid);
+  return s->ops->copy(s->in[r].data, s->out[r].data, s->c->grid);
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
-  return s->backend->fill(s->out[turn % s->rotations], 0xFF, bytes_of(s->c));
+  return rb_array_fill(s->out[turn % s->rotations], 0xFF);
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -82,7 +79,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   int64_t different = 0;
   float *got = malloc(bytes_of(s->c));
   RB_CHECK(got, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(got, s->out[turn % s->rotations], bytes_of(s->c)));
+  RB_TRY(rb_array_download(s->out[turn % s->rotations], got));
   for (int64_t i = 0; i < rb_grid_points(s->c->grid); i++) different += !(got[i] == s->host[i]);
   rb_outcome_verify(o, "values that differ from the input", (double)different, 0, "input");
   o->bytes = s->halo ? rb_copy_halo_bytes(s->c->grid) : 2.0 * (double)bytes_of(s->c);

@@ -28,10 +28,10 @@ typedef struct {
   int64_t n;
   rb_smooth_plan *smooth;
   rb_compose_plan *compose;
-  float *in;         /* host [3][n] */
-  float *baseline;   /* host [3][n]: what cpu/omp makes of it */
-  double steepest;   /* greatest difference of neighbouring values */
-  void *a, *b, *out; /* device [3][n]: the field, its copy, the result */
+  float *in;          /* host [3][n] */
+  float *baseline;    /* host [3][n]: what cpu/omp makes of it */
+  double steepest;    /* greatest difference of neighbouring values */
+  rb_array a, b, out; /* [3][n]: the field, its copy, the result */
 } state;
 
 static int texture_floats(const rb_case *c) {
@@ -57,7 +57,7 @@ static void teardown(void *p) {
   if (!s) return;
   rb_smooth_destroy(s->smooth);
   rb_compose_destroy(s->compose);
-  if (s->backend) rb_release(s->backend, s->a), rb_release(s->backend, s->b), rb_release(s->backend, s->out);
+  rb_array_destroy(&s->a), rb_array_destroy(&s->b), rb_array_destroy(&s->out);
   free(s->baseline);
   free(s->in);
   free(s);
@@ -84,15 +84,16 @@ static rb_status work_out_baseline(state *s) {
   rb_compose_plan *cp = NULL;
   s->baseline = malloc(bytes_of(s->c));
   RB_CHECK(s->baseline, RB_ENOMEM, "host memory: %zu bytes", bytes_of(s->c));
+  const rb_array in = rb_array_host(RB_F32, 3 * s->n, s->in), baseline = rb_array_host(RB_F32, 3 * s->n, s->baseline);
   if (s->what == SMOOTH || s->what == PASS) {
     RB_TRY(rb_variant_find(&rb_smooth_family, "cpu/omp", &v));
     RB_TRY(rb_smooth_create(v, &smooth, &sp));
-    RB_TRY(s->what == SMOOTH ? rb_smooth(sp, s->sigma, s->in, s->baseline)
-                             : rb_smooth_pass(sp, s->sigma, s->axis, s->in, s->baseline));
+    RB_TRY(s->what == SMOOTH ? rb_smooth(sp, s->sigma, in, baseline)
+                             : rb_smooth_pass(sp, s->sigma, s->axis, in, baseline));
   } else {
     RB_TRY(rb_variant_find(&rb_compose_family, "cpu/omp", &v));
     RB_TRY(rb_compose_create(v, &compose, &cp));
-    RB_TRY(rb_compose(cp, 1, s->in, s->in, s->baseline));
+    RB_TRY(rb_compose(cp, 1, in, in, baseline));
   }
 done:
   rb_smooth_destroy(sp);
@@ -117,9 +118,9 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, what w, int a
   s->in = malloc(bytes_of(c));
   RB_CHECK(s->in, RB_ENOMEM, "host memory: %zu bytes", bytes_of(c));
   RB_TRY(rb_demons_velocity_field(rb_case_axis(c, "data", "phantom"), c->grid, s->in));
-  RB_TRY(rb_to_backend(b, s->in, bytes_of(c), &s->a));
-  if (w == COMPOSE || w == LOADED) RB_TRY(rb_to_backend(b, s->in, bytes_of(c), &s->b));
-  RB_TRY(rb_poisoned(b, bytes_of(c), &s->out));
+  RB_TRY(rb_to_backend(b, s->in, RB_F32, 3 * s->n, &s->a));
+  if (w == COMPOSE || w == LOADED) RB_TRY(rb_to_backend(b, s->in, RB_F32, 3 * s->n, &s->b));
+  RB_TRY(rb_poisoned(b, RB_F32, 3 * s->n, &s->out));
   if (w == LOADED) RB_TRY(rb_compose_load(s->compose, 1, s->a));
   s->steepest = steepest_of(c->grid, s->in);
   RB_TRY(work_out_baseline(s));
@@ -165,7 +166,7 @@ static rb_status run(void *p, int turn) {
 static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return s->backend->fill(s->out, 0xFF, bytes_of(s->c));
+  return rb_array_fill(s->out, 0xFF);
 }
 
 /* Node k of those looked at: the eight corners, then a stride that is prime to nothing in particular. */
@@ -202,7 +203,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   float *got = malloc(bytes_of(s->c));
   (void)turn;
   RB_CHECK(got, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(got, s->out, bytes_of(s->c)));
+  RB_TRY(rb_array_download(s->out, got));
   RB_TRY(rb_smooth_kernel_make(s->sigma, RB_SMOOTH_AXIS, &kernel));
 #pragma omp parallel for reduction(max : range, apart) reduction(+ : missing)
   for (int64_t i = 0; i < 3 * s->n; i++) {

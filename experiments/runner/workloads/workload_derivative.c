@@ -26,7 +26,7 @@ typedef struct {
   int rotations;
   what what;
   double omega;
-  void *in[MOST_ROTATIONS], *out[MOST_ROTATIONS];
+  rb_array in[MOST_ROTATIONS], out[MOST_ROTATIONS];
   float *host_in;
 } state;
 
@@ -41,10 +41,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_derivative_destroy(s->plan);
-  for (int r = 0; s->backend && r < s->rotations; r++) {
-    rb_release(s->backend, s->in[r]);
-    rb_release(s->backend, s->out[r]);
-  }
+  for (int r = 0; r < s->rotations; r++) rb_array_destroy(&s->in[r]), rb_array_destroy(&s->out[r]);
   free(s->host_in), free(s);
 }
 
@@ -69,10 +66,12 @@ static void fill_input(state *s) {
 
 static rb_status setup_what(const rb_case *c, const rb_backend *b, int rotations, what w, void **out) {
   rb_status st = RB_OK;
-  size_t in_bytes = (w == DIVERGENCE ? 3 : 1) * bytes_of(c), out_bytes = (w == DIVERGENCE ? 1 : 3) * bytes_of(c);
+  const int64_t n = rb_grid_points(c->grid), in_count = w == DIVERGENCE ? 3 * n : n,
+                out_count = w == DIVERGENCE ? n : 3 * n;
+  const size_t in_bytes = (size_t)in_count * sizeof(float);
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->c = c, s->backend = b, s->n = rb_grid_points(c->grid), s->what = w;
+  s->c = c, s->backend = b, s->n = n, s->what = w;
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   s->omega = strtod(rb_case_axis(c, "omega", "1"), NULL);
   s->desc = (rb_derivative_desc){.grid = c->grid, .dtype = RB_F32};
@@ -85,8 +84,8 @@ static rb_status setup_what(const rb_case *c, const rb_backend *b, int rotations
   RB_CHECK(s->host_in, RB_ENOMEM, "host memory: %zu bytes for %s", in_bytes, c->id);
   fill_input(s);
   for (int r = 0; r < s->rotations; r++) {
-    RB_TRY(rb_to_backend(b, s->host_in, in_bytes, &s->in[r]));
-    RB_TRY(rb_poisoned(b, out_bytes, &s->out[r]));
+    RB_TRY(rb_to_backend(b, s->host_in, RB_F32, in_count, &s->in[r]));
+    RB_TRY(rb_poisoned(b, RB_F32, out_count, &s->out[r]));
   }
   *out = s;
   s = NULL;
@@ -112,7 +111,7 @@ static rb_status run(void *p, int turn) {
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
-  return s->backend->fill(s->out[turn % s->rotations], 0xFF, (s->what == DIVERGENCE ? 1 : 3) * bytes_of(s->c));
+  return rb_array_fill(s->out[turn % s->rotations], 0xFF);
 }
 
 /* Exact value of output `component` at x; for Figure 2 only component 2 differs from zero. */
@@ -209,7 +208,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   float *got = malloc(out_bytes);
   o->flops = rb_derivative_flops(&s->desc), o->bytes = rb_derivative_bytes(&s->desc);
   RB_CHECK(got, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(got, s->out[turn % s->rotations], out_bytes));
+  RB_TRY(rb_array_download(s->out[turn % s->rotations], got));
   RB_TRY(against_oracle(s, got, o));
   exact_error(s, got, o);
 done:

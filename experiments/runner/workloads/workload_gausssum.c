@@ -23,7 +23,7 @@ typedef struct {
   rb_gausssum_desc desc;
   rb_gausssum_plan *plan;
   float *in[4]; /* host: q, p, alpha, beta */
-  void *device[4], *out[2];
+  rb_array device[4], out[2];
   int rows;
   int64_t row[MOST_ROWS];
   double exact[MOST_ROWS][2][3], largest;
@@ -44,8 +44,8 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_gausssum_destroy(s->plan);
-  for (int k = 0; k < 4; k++) free(s->in[k]), s->backend ? rb_release(s->backend, s->device[k]) : (void)0;
-  for (int k = 0; k < 2 && s->backend; k++) rb_release(s->backend, s->out[k]);
+  for (int k = 0; k < 4; k++) free(s->in[k]), rb_array_destroy(&s->device[k]);
+  for (int k = 0; k < 2; k++) rb_array_destroy(&s->out[k]);
   free(s);
 }
 
@@ -73,9 +73,9 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, what w, void 
       double u = rb_rng_symmetric(51 + (uint64_t)k, (uint64_t)i);
       s->in[k][i] = (float)(k == 0 ? 2 * SIGMA * u : 0.5 + 0.5 * u);
     }
-    RB_TRY(rb_to_backend(b, s->in[k], bytes_of(c), &s->device[k]));
+    RB_TRY(rb_to_backend(b, s->in[k], RB_F32, s->desc.dim * s->desc.n, &s->device[k]));
   }
-  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, bytes_of(c), &s->out[k]));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, RB_F32, s->desc.dim * s->desc.n, &s->out[k]));
   work_out_rows(s);
   *out = s;
   s = NULL;
@@ -99,13 +99,14 @@ static rb_status run(void *p, int turn) {
   if (s->what == BACKWARD)
     return rb_gausssum_backward(s->plan, SIGMA, s->device[0], s->device[1], s->device[2], s->device[3], s->out[0],
                                 s->out[1]);
-  return rb_gausssum_flow(s->plan, SIGMA, s->device[0], s->device[1], s->what == FLOW ? s->out[0] : NULL, s->out[1]);
+  return rb_gausssum_flow(s->plan, SIGMA, s->device[0], s->device[1], s->what == FLOW ? s->out[0] : rb_array_none(),
+                          s->out[1]);
 }
 static rb_status poison(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
   (void)turn;
-  for (int k = 0; k < 2; k++) RB_TRY(s->backend->fill(s->out[k], 0xFF, bytes_of(s->c)));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_array_fill(s->out[k], 0xFF));
 done:
   return st;
 }
@@ -119,7 +120,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   (void)turn;
   RB_CHECK(got, RB_ENOMEM, "host memory");
   for (int k = s->what == SUM ? 1 : 0; k < 2; k++) {
-    RB_TRY(s->backend->download(got, s->out[k], bytes_of(s->c)));
+    RB_TRY(rb_array_download(s->out[k], got));
     for (int r = 0; r < s->rows; r++)
       for (int c = 0; c < DIM; c++) {
         const double d = fabs((double)got[c * n + s->row[r]] - s->exact[r][k][c]), e = fabs(s->exact[r][k][c]);

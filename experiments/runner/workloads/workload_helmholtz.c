@@ -24,7 +24,7 @@ typedef struct {
   int sweeps;
   double omega;
   float *f, *got; /* host [3][n] */
-  void *in, *v;   /* device [3][n] */
+  rb_array in, v; /* [3][n] */
 } state;
 
 static size_t bytes_of(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
@@ -47,7 +47,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_helmholtz_destroy(s->plan);
-  if (s->backend) rb_release(s->backend, s->in), rb_release(s->backend, s->v);
+  rb_array_destroy(&s->in), rb_array_destroy(&s->v);
   free(s->got), free(s->f);
   free(s);
 }
@@ -69,8 +69,8 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->f = malloc(bytes_of(c)), s->got = malloc(bytes_of(c));
   RB_CHECK(s->f && s->got, RB_ENOMEM, "host memory: %zu bytes", 2 * bytes_of(c));
   for (int64_t i = 0; i < 3 * rb_grid_points(c->grid); i++) s->f[i] = (float)rb_rng_symmetric(103, (uint64_t)i);
-  RB_TRY(rb_to_backend(b, s->f, bytes_of(c), &s->in));
-  RB_TRY(rb_poisoned(b, bytes_of(c), &s->v));
+  RB_TRY(rb_to_backend(b, s->f, RB_F32, 3 * rb_grid_points(c->grid), &s->in));
+  RB_TRY(rb_poisoned(b, RB_F32, 3 * rb_grid_points(c->grid), &s->v));
   *out = s;
   s = NULL;
 done:
@@ -89,8 +89,7 @@ static rb_status run(void *p, int turn) {
 static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return s->backend->fill(s->v, rb_helmholtz_is_direct(s->variant) ? 0xFF : 0,
-                          3 * (size_t)rb_grid_points(s->desc.grid) * sizeof(float));
+  return rb_array_fill(s->v, rb_helmholtz_is_direct(s->variant) ? 0xFF : 0);
 }
 
 /* A run from v = 0, to s->got. */
@@ -98,7 +97,7 @@ static rb_status run_afresh(state *s) {
   rb_status st = RB_OK;
   RB_TRY(poison(s, 0));
   RB_TRY(run(s, 0));
-  RB_TRY(s->backend->download(s->got, s->v, 3 * (size_t)rb_grid_points(s->desc.grid) * sizeof(float)));
+  RB_TRY(rb_array_download(s->v, s->got));
 done:
   return st;
 }
@@ -138,7 +137,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
             periodic = ((const rb_helmholtz_ops *)s->variant->ops)->boundary == RB_HELMHOLTZ_PERIODIC;
   (void)turn;
   if (direct)
-    RB_TRY(s->backend->download(s->got, s->v, 3 * (size_t)rb_grid_points(d->grid) * sizeof(float)));
+    RB_TRY(rb_array_download(s->v, s->got));
   else
     RB_TRY(run_afresh(s));
   const double residual = rb_helmholtz_residual(d, s->f, s->got, periodic);

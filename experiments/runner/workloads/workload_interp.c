@@ -25,7 +25,7 @@ typedef struct {
   rb_interp_plan *plan;
   int64_t n;
   int rotations, load, eval; /* which phases one run holds */
-  void *field[MOST_ROTATIONS], *points[MOST_ROTATIONS], *values[MOST_ROTATIONS];
+  rb_array field[MOST_ROTATIONS], points[MOST_ROTATIONS], values[MOST_ROTATIONS];
   float *host_field, *host_points;
   rb_data_source input;
 } state;
@@ -45,9 +45,9 @@ static void teardown(void *p) {
   if (!s) return;
   rb_interp_destroy(s->plan);
   for (int r = 0; s->backend && r < s->rotations; r++) {
-    rb_release(s->backend, s->field[r]);
-    rb_release(s->backend, s->points[r]);
-    rb_release(s->backend, s->values[r]);
+    rb_array_destroy(&s->field[r]);
+    rb_array_destroy(&s->points[r]);
+    rb_array_destroy(&s->values[r]);
   }
   free(s->host_field), free(s->host_points), free(s);
 }
@@ -73,9 +73,9 @@ static rb_status setup_phases(const rb_case *c, const rb_backend *b, int rotatio
   else
     RB_TRY(rb_input_points(points, c->grid, s->host_points));
   for (int r = 0; r < s->rotations; r++) {
-    RB_TRY(rb_to_backend(b, s->host_field, bytes_of(c), &s->field[r]));
-    if (eval) RB_TRY(rb_to_backend(b, s->host_points, 3 * bytes_of(c), &s->points[r]));
-    if (eval) RB_TRY(rb_poisoned(b, bytes_of(c), &s->values[r]));
+    RB_TRY(rb_to_backend(b, s->host_field, RB_F32, s->n, &s->field[r]));
+    if (eval) RB_TRY(rb_to_backend(b, s->host_points, RB_F32, 3 * s->n, &s->points[r]));
+    if (eval) RB_TRY(rb_poisoned(b, RB_F32, s->n, &s->values[r]));
   }
   if (!load) RB_TRY(rb_interp_load(s->plan, s->field[0]));
   *out = s;
@@ -106,7 +106,7 @@ done:
 
 static rb_status poison(void *p, int turn) {
   state *s = p;
-  return s->eval ? s->backend->fill(s->values[turn % s->rotations], 0xFF, bytes_of(s->c)) : RB_OK;
+  return s->eval ? rb_array_fill(s->values[turn % s->rotations], 0xFF) : RB_OK;
 }
 
 /* Reference values at `SAMPLE` points: the oracle up to 128^3, beyond it cpu/omp in float64, which `check`
@@ -185,7 +185,7 @@ done:
 /* A prefilter shows its result only through evaluation: at nodes a B-spline returns the field. */
 static rb_status verify_prefilter(state *s, rb_outcome *o) {
   rb_status st = RB_OK;
-  void *points = NULL, *values = NULL;
+  rb_array points = {0}, values = {0};
   float x[3 * SAMPLE], got[SAMPLE];
   for (int i = 0; i < SAMPLE; i++) {
     int64_t p = (int64_t)(rb_rng_bits(909, (uint64_t)i) % (uint64_t)s->n);
@@ -193,14 +193,14 @@ static rb_status verify_prefilter(state *s, rb_outcome *o) {
     x[SAMPLE + i] = (float)(p / s->c->grid.n[2] % s->c->grid.n[1]);
     x[2 * SAMPLE + i] = (float)(p % s->c->grid.n[2]);
   }
-  RB_TRY(rb_to_backend(s->backend, x, sizeof x, &points));
-  RB_TRY(rb_poisoned(s->backend, sizeof got, &values));
+  RB_TRY(rb_to_backend(s->backend, x, RB_F32, 3 * SAMPLE, &points));
+  RB_TRY(rb_poisoned(s->backend, RB_F32, SAMPLE, &values));
   RB_TRY(rb_interp_eval(s->plan, SAMPLE, points, values));
-  RB_TRY(s->backend->download(got, values, sizeof got));
+  RB_TRY(rb_array_download(values, got));
   RB_TRY(sample_against_reference(s, got, 1, o));
 done:
-  rb_release(s->backend, values);
-  rb_release(s->backend, points);
+  rb_array_destroy(&values);
+  rb_array_destroy(&points);
   return st;
 }
 
@@ -220,7 +220,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   o->paper_flops = rb_interp_paper_flops(tag) * n, o->paper_bytes = o->paper_flops > 0 ? 20 * n : 0;
   got = malloc(bytes_of(s->c));
   RB_CHECK(got, RB_ENOMEM, "host memory");
-  RB_TRY(s->backend->download(got, s->values[turn % s->rotations], bytes_of(s->c)));
+  RB_TRY(rb_array_download(s->values[turn % s->rotations], got));
   RB_TRY(sample_against_reference(s, got, 0, o));
   int64_t unwritten = 0;
   for (int64_t i = 0; i < s->n; i++) unwritten += got[i] != got[i];

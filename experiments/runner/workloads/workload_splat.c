@@ -24,8 +24,8 @@ typedef struct {
   rb_splat_desc desc;
   rb_splat_plan *plan;
   double scale;
-  float *x, *m;                  /* host */
-  void *points, *masses, *nodes; /* backend */
+  float *x, *m; /* host */
+  rb_array points, masses, nodes;
 } state;
 
 static size_t field(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
@@ -42,8 +42,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_splat_destroy(s->plan);
-  if (s->backend)
-    rb_release(s->backend, s->points), rb_release(s->backend, s->masses), rb_release(s->backend, s->nodes);
+  rb_array_destroy(&s->points), rb_array_destroy(&s->masses), rb_array_destroy(&s->nodes);
   free(s->x), free(s->m);
   free(s);
 }
@@ -65,9 +64,9 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
                  ? fmin(1, SINGULAR_MASS / (double)n)
                  : 1;
   for (int64_t i = 0; i < n; i++) s->m[i] = (float)(s->scale * rb_rng_uniform(MASS_STREAM, (uint64_t)i));
-  RB_TRY(rb_to_backend(b, s->x, 3 * field(c), &s->points));
-  RB_TRY(rb_to_backend(b, s->m, field(c), &s->masses));
-  RB_TRY(rb_poisoned(b, field(c), &s->nodes));
+  RB_TRY(rb_to_backend(b, s->x, RB_F32, 3 * s->desc.np, &s->points));
+  RB_TRY(rb_to_backend(b, s->m, RB_F32, s->desc.np, &s->masses));
+  RB_TRY(rb_poisoned(b, RB_F32, rb_grid_points(s->desc.grid), &s->nodes));
   *out = s;
   s = NULL;
 done:
@@ -82,7 +81,7 @@ static rb_status run(void *p, int turn) {
 static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return s->backend->fill(s->nodes, 0xFF, field(s->c));
+  return rb_array_fill(s->nodes, 0xFF);
 }
 
 /* The oracle's sums, kept between cases that differ only in the variant. */
@@ -119,7 +118,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     rb_clear();
     rb_outcome_verify(o, "sums that exceed their fixed-point number (1: some)", 1, 0, "weighted sum modulo 2^64");
   }
-  RB_TRY(s->backend->download(got, s->nodes, field(s->c)));
+  RB_TRY(rb_array_download(s->nodes, got));
   for (int64_t i = 0; i < n; i++) {
     const double d = fabs((double)(got[i] - want[i]));
     if (!(d <= apart)) apart = d; /* a NaN stays */

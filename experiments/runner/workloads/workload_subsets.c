@@ -34,7 +34,7 @@ typedef struct {
   double seconds;   /* of the iterations of all atlases */
   rb_atlas_course own, twin;
   rb_average_plan *average;
-  void *in, *out; /* on the backend, of arithmetic means: [cohort][n], [n] */
+  rb_array in, out; /* on the backend, of arithmetic means: [cohort][n], [n] */
 } state;
 
 typedef struct {
@@ -93,7 +93,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_average_destroy(s->average);
-  if (s->backend) rb_release(s->backend, s->in), rb_release(s->backend, s->out);
+  rb_array_destroy(&s->in), rb_array_destroy(&s->out);
   rb_cohort_free(&s->cohort);
   json_decref(s->panels);
   free(s->subset), free(s->mean), free(s->ratio), free(s->off);
@@ -147,10 +147,10 @@ static rb_status setup_means(state *s) {
   const int64_t n = rb_grid_points(s->c->grid);
   const rb_average_desc d = {.count = n, .kind = RB_SUM_FIXED, .dtype = RB_F32};
   RB_TRY(rb_average_create(s->c->variant, &d, &s->average));
-  RB_TRY(rb_alloc(s->backend, (size_t)(s->cohort.count * n) * sizeof(float), &s->in));
-  RB_TRY(rb_alloc(s->backend, (size_t)n * sizeof(float), &s->out));
+  RB_TRY(rb_array_create(s->backend, RB_F32, s->cohort.count * n, &s->in));
+  RB_TRY(rb_array_create(s->backend, RB_F32, n, &s->out));
   for (int k = 0; k < s->cohort.count; k++)
-    RB_TRY(s->backend->upload((float *)s->in + k * n, s->cohort.image[k], (size_t)n * sizeof(float)));
+    RB_TRY(rb_array_upload(rb_array_part(s->in, k * n, n), s->cohort.image[k]));
 done:
   return st;
 }
@@ -206,9 +206,9 @@ static rb_status arithmetic_mean(state *s, int subset) {
   const int64_t n = rb_grid_points(s->c->grid);
   RB_TRY(rb_average_clear(s->average));
   for (int k = 0; k < s->cohort.count; k++)
-    if (s->subset[subset] >> k & 1) RB_TRY(rb_average_add(s->average, 1, (const float *)s->in + k * n));
+    if (s->subset[subset] >> k & 1) RB_TRY(rb_average_add(s->average, 1, rb_array_part(s->in, k * n, n)));
   RB_TRY(rb_average_finish(s->average, s->images, s->out));
-  RB_TRY(s->backend->download(s->mean + subset * n, s->out, (size_t)n * sizeof(float)));
+  RB_TRY(rb_array_download(s->out, s->mean + subset * n));
 done:
   return st;
 }

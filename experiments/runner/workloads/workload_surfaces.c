@@ -28,7 +28,7 @@ typedef struct {
   rb_surface_match *match;
   rb_mesh pair[2];
   rb_data_source source;
-  void *vertices, *gradient; /* backend */
+  rb_array vertices, gradient;
   double energy;
 } state;
 
@@ -52,7 +52,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_surface_match_destroy(s->match);
-  if (s->backend) rb_release(s->backend, s->vertices), rb_release(s->backend, s->gradient);
+  rb_array_destroy(&s->vertices), rb_array_destroy(&s->gradient);
   rb_mesh_free(&s->pair[0]), rb_mesh_free(&s->pair[1]);
   free(s);
 }
@@ -83,7 +83,6 @@ done:
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
-  float *x = NULL;
   state *s = calloc(1, sizeof *s);
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
@@ -99,16 +98,12 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
                          &s->desc.currents.splat));
   const rb_surface moving = surface_of(&s->pair[0]), fixed = surface_of(&s->pair[1]);
   RB_TRY(rb_surface_match_create(&s->desc, &moving, &fixed, &s->match));
-  const size_t bytes = 3 * (size_t)moving.vertices * sizeof *x;
-  x = malloc(bytes);
-  RB_CHECK(x, RB_ENOMEM, "host memory");
-  for (int64_t i = 0; i < 3 * moving.vertices; i++) x[i] = (float)moving.x[i];
-  RB_TRY(rb_to_backend(b, x, bytes, &s->vertices));
-  RB_TRY(rb_poisoned(b, bytes, &s->gradient));
+  RB_TRY(rb_array_create(b, RB_F32, 3 * moving.vertices, &s->vertices));
+  RB_TRY(rb_array_put_doubles(s->vertices, moving.x));
+  RB_TRY(rb_poisoned(b, RB_F32, 3 * moving.vertices, &s->gradient));
   *out = s;
   s = NULL;
 done:
-  free(x);
   teardown(s);
   return st;
 }
@@ -121,7 +116,7 @@ static rb_status poison(void *p, int turn) {
   state *s = p;
   (void)turn;
   s->energy = NAN;
-  return s->backend->fill(s->gradient, 0xFF, 3 * (size_t)s->pair[0].vertices * sizeof(float));
+  return rb_array_fill(s->gradient, 0xFF);
 }
 
 /* ---- float64 on the CPU ---- */
@@ -184,13 +179,13 @@ static double root_of_squares(const double *a, const double *b, int n) {
 /* This case's u and z at the drawn faces. */
 static rb_status drawn_values(const state *s, const exact_values *e, double *u, double *z) {
   rb_status st = RB_OK;
-  const void *parts[4];
+  rb_array parts[4];
   const int64_t n = s->pair[0].faces;
   float *got = malloc(3 * (size_t)n * sizeof *got);
   RB_CHECK(got, RB_ENOMEM, "host memory");
   rb_surface_match_parts(s->match, &parts[0], &parts[1], &parts[2], &parts[3]);
   for (int k = 2; k < 4; k++) {
-    RB_TRY(s->backend->download(got, parts[k], 3 * (size_t)n * sizeof *got));
+    RB_TRY(rb_array_download(parts[k], got));
     for (int i = 0; i < 3 * DRAWN; i++) (k == 2 ? u : z)[i] = (double)got[i / DRAWN * n + e->face[i % DRAWN]];
   }
 done:
@@ -208,7 +203,8 @@ static rb_status twin_of(const state *s, double *energy, double *gradient) {
   RB_TRY(rb_variant_find(&rb_currents_family, "cpu/mesh", &d.variant));
   RB_TRY(rb_variant_find(&rb_splat_family, "cpu/omp", &d.currents.splat));
   RB_TRY(rb_surface_match_create(&d, &moving, &fixed, &m));
-  RB_TRY(rb_surface_match_eval(m, moving.x, energy, gradient));
+  RB_TRY(rb_surface_match_eval(m, rb_array_host(RB_F64, 3 * moving.vertices, moving.x), energy,
+                               rb_array_host(RB_F64, 3 * moving.vertices, gradient)));
 done:
   rb_surface_match_destroy(m);
   return st;
@@ -220,18 +216,16 @@ static rb_status verify_mesh(const state *s, double size, rb_outcome *o) {
   rb_status st = RB_OK;
   const int n = (int)(3 * s->pair[0].vertices);
   double energy, *want = malloc((size_t)n * sizeof *want), *got = malloc((size_t)n * sizeof *got);
-  float *gradient = malloc((size_t)n * sizeof *gradient);
-  RB_CHECK(want && got && gradient, RB_ENOMEM, "host memory");
+  RB_CHECK(want && got, RB_ENOMEM, "host memory");
   RB_TRY(twin_of(s, &energy, want));
-  RB_TRY(s->backend->download(gradient, s->gradient, (size_t)n * sizeof *gradient));
-  for (int i = 0; i < n; i++) got[i] = (double)gradient[i];
+  RB_TRY(rb_array_get_doubles(s->gradient, got));
   rb_outcome_verify(o, "|energy - float64's| / (<S,S> + <T,T>)", fabs(s->energy - energy) / size, 2e-6,
                     "cpu/mesh float64, same grid");
   rb_outcome_verify(o, "relative error of the gradient",
                     root_of_squares(got, want, n) / root_of_squares(want, NULL, n), 2e-3,
                     "cpu/mesh float64, same grid");
 done:
-  free(gradient), free(got), free(want);
+  free(got), free(want);
   return st;
 }
 
