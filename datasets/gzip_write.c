@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/gzip_write.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include "datasets/whole_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -27,14 +27,14 @@ static void compress_member(member *m) {
 }
 
 /* A batch at a time: compressed side by side, written in their order. */
-static rb_status write_compressed(FILE *f, const char *path, const unsigned char *data, size_t bytes) {
+static rb_status write_compressed(rb_whole_file *w, const unsigned char *data, size_t bytes) {
   rb_status st = RB_OK;
   const size_t room = compressBound(MEMBER) + 64;
   const size_t members = (bytes + MEMBER - 1) / MEMBER, side_by_side = members < BATCH ? members : BATCH;
   member batch[BATCH] = {{0}};
   for (size_t k = 0; k < side_by_side; k++) {
     batch[k].to = malloc(room), batch[k].room = room;
-    RB_CHECK(batch[k].to, RB_ENOMEM, "host memory: %zu bytes to compress %s", side_by_side * room, path);
+    RB_CHECK(batch[k].to, RB_ENOMEM, "host memory: %zu bytes to compress %s", side_by_side * room, w->path);
   }
   for (size_t first = 0; first < members; first += BATCH) {
     const int count = (int)(members - first < BATCH ? members - first : BATCH);
@@ -45,9 +45,8 @@ static rb_status write_compressed(FILE *f, const char *path, const unsigned char
       compress_member(&batch[k]);
     }
     for (int k = 0; k < count; k++) {
-      RB_CHECK(batch[k].made, RB_ENOMEM, "host memory to compress %s", path);
-      RB_CHECK(fwrite(batch[k].to, 1, batch[k].made, f) == batch[k].made, RB_EIO, "cannot write %s: %s", path,
-               strerror(errno));
+      RB_CHECK(batch[k].made, RB_ENOMEM, "host memory to compress %s", w->path);
+      RB_TRY(rb_whole_file_write(w, batch[k].to, batch[k].made));
     }
   }
 done:
@@ -57,28 +56,16 @@ done:
 
 rb_status rb_gzip_write(const char *path, const void *head, size_t head_bytes, const void *data, size_t data_bytes) {
   rb_status st = RB_OK;
-  char part[4200];
-  FILE *f = NULL;
-  int closed, made = 0;
+  rb_whole_file w = {0};
   const size_t length = strlen(path);
-  RB_CHECK(length < 4096, RB_EINVAL, "path too long: %.80s...", path);
-  snprintf(part, sizeof part, "%.4095s.part", path);
-  f = fopen(part, "wb");
-  RB_CHECK(f, RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  made = 1;
+  RB_TRY(rb_whole_file_open(&w, path));
   if (length > 3 && strcmp(path + length - 3, ".gz") == 0) {
-    RB_TRY(write_compressed(f, path, head, head_bytes));
-    RB_TRY(write_compressed(f, path, data, data_bytes));
+    RB_TRY(write_compressed(&w, head, head_bytes));
+    RB_TRY(write_compressed(&w, data, data_bytes));
   } else {
-    RB_CHECK(fwrite(head, 1, head_bytes, f) == head_bytes && fwrite(data, 1, data_bytes, f) == data_bytes, RB_EIO,
-             "cannot write %s: %s", path, strerror(errno));
+    RB_TRY(rb_whole_file_write(&w, head, head_bytes));
+    RB_TRY(rb_whole_file_write(&w, data, data_bytes));
   }
-  closed = fclose(f);
-  f = NULL;
-  RB_CHECK(closed == 0, RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  RB_CHECK(rename(part, path) == 0, RB_EIO, "cannot write %s: %s", path, strerror(errno));
 done:
-  if (f) fclose(f);
-  if (made && st != RB_OK) remove(part);
-  return st;
+  return rb_whole_file_end(&w, st);
 }

@@ -2,6 +2,7 @@
 #include "datasets/manifest.h"
 
 #include "datasets/input_file.h"
+#include "datasets/whole_file.h"
 
 #include "kernels/base/variant.h"
 
@@ -284,24 +285,17 @@ static rb_status make_folders(const char *path) {
 
 static rb_status copy_file(const char *from, const char *to) {
   rb_status st = RB_OK;
-  char block[1 << 16], partial[PATH_MAX + 16];
+  char block[1 << 16];
   size_t got;
-  FILE *in = fopen(from, "rb"), *out = NULL;
-  snprintf(partial, sizeof partial, "%s.partial", to);
+  rb_whole_file out = {0};
+  FILE *in = fopen(from, "rb");
   RB_CHECK(in, RB_ENOTFOUND, "cannot open %s: %s", from, strerror(errno));
-  out = fopen(partial, "wb");
-  RB_CHECK(out, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
-  while ((got = fread(block, 1, sizeof block, in)) > 0)
-    RB_CHECK(fwrite(block, 1, got, out) == got, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  RB_TRY(rb_whole_file_open(&out, to));
+  while ((got = fread(block, 1, sizeof block, in)) > 0) RB_TRY(rb_whole_file_write(&out, block, got));
   RB_CHECK(!ferror(in), RB_EIO, "cannot read %s: %s", from, strerror(errno));
-  int closed = fclose(out);
-  out = NULL;
-  RB_CHECK(closed == 0 && rename(partial, to) == 0, RB_EIO, "cannot write %s: %s", to, strerror(errno));
 done:
   if (in) fclose(in);
-  if (out) fclose(out);
-  if (st != RB_OK) remove(partial);
-  return st;
+  return rb_whole_file_end(&out, st);
 }
 
 /* Files that the folder lacks are left out: a subset of a large set is useful. None at all is an error. */

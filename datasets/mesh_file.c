@@ -2,6 +2,7 @@
 #include "datasets/mesh_file.h"
 
 #include "datasets/input_file.h"
+#include "datasets/whole_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -106,12 +107,11 @@ done:
 rb_status rb_mesh_write(const char *path, const rb_mesh *m) {
   rb_status st = RB_OK;
   const int dims[2] = {(int)m->vertices, 3}, face_dims[2] = {(int)m->faces, 3};
-  size_t length = strlen(path) + 6;
-  char *part = malloc(length);
+  rb_whole_file w = {0};
   gifti_set_verb(0);
   gifti_image *g = gifti_create_image(1, NIFTI_INTENT_POINTSET, NIFTI_TYPE_FLOAT32, 2, dims, 1);
-  RB_CHECK(part && g && gifti_add_empty_darray(g, 1) == 0, RB_ENOMEM, "host memory");
-  snprintf(part, length, "%s.part", path);
+  RB_CHECK(g && gifti_add_empty_darray(g, 1) == 0, RB_ENOMEM, "host memory");
+  RB_TRY(rb_whole_file_name(&w, path));
   giiDataArray *faces = g->darray[1];
   gifti_set_DA_defaults(faces);
   faces->intent = NIFTI_INTENT_TRIANGLE, faces->datatype = NIFTI_TYPE_INT32, faces->num_dim = 2;
@@ -124,13 +124,11 @@ rb_status rb_mesh_write(const char *path, const rb_mesh *m) {
   memcpy(faces->data, m->face, (size_t)(3 * m->faces) * sizeof(int32_t));
   for (int64_t i = 0; i < 3 * m->vertices; i++)
     ((float *)g->darray[0]->data)[i] = (float)m->x[i % 3 * m->vertices + i / 3];
-  RB_CHECK(gifti_write_image(g, part, 1) == 0 && rename(part, path) == 0, RB_EIO,
-           "cannot write %s: %s; is the disk full?", path, strerror(errno));
+  RB_CHECK(gifti_write_image(g, w.partial, 1) == 0, RB_EIO, "cannot write %s: %s; is the disk full?", path,
+           strerror(errno));
 done:
-  if (st != RB_OK && part) remove(part);
   gifti_free_image(g);
-  free(part);
-  return st;
+  return rb_whole_file_end(&w, st);
 }
 
 /* ---- text ----------------------------------------------------------------------------------------------------- */

@@ -1,48 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/sealed_file.h"
 
+#include "datasets/whole_file.h"
+
 #include <sys/types.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sha2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static rb_status write_all(int fd, const void *data, size_t bytes, const char *path) {
-  for (size_t at = 0; at < bytes;) {
-    const ssize_t wrote = write(fd, (const char *)data + at, bytes - at);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-    at += (size_t)wrote;
-  }
-  return RB_OK;
-}
 
 rb_status rb_sealed_write(const char *path, const rb_part *parts, int count) {
   rb_status st = RB_OK;
-  char partial[4300];
+  rb_whole_file w = {0};
   uint8_t digest[SHA256_DIGEST_LENGTH];
   SHA2_CTX sum;
-  snprintf(partial, sizeof partial, "%s.partial", path);
-  const int fd = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
-  RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
+  RB_TRY(rb_whole_file_open(&w, path));
   SHA256Init(&sum);
   for (int k = 0; k < count; k++) {
     SHA256Update(&sum, parts[k].data, parts[k].bytes);
-    RB_TRY(write_all(fd, parts[k].data, parts[k].bytes, path));
+    RB_TRY(rb_whole_file_write(&w, parts[k].data, parts[k].bytes));
   }
   SHA256Final(digest, &sum);
-  RB_TRY(write_all(fd, digest, sizeof digest, path));
-  RB_CHECK(fsync(fd) == 0, RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  RB_TRY(rb_whole_file_write(&w, digest, sizeof digest));
 done:
-  if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st == RB_OK && rename(partial, path) != 0) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st != RB_OK && fd >= 0) unlink(partial);
-  return st;
+  return rb_whole_file_end(&w, st);
 }
 
 rb_status rb_sealed_read(const char *path, const rb_part *parts, int count) {

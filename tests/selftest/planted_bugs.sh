@@ -148,7 +148,7 @@ in_check slab-too-narrow cpu_ref/splat/splat_omp.c cpu_ref/splat/splat_omp.c 's|
 in_currents() { planted "$1" plain test_currents "$2" "$3" "$4" FAILED {}; }
 in_currents surfaces-pushed-away solvers/currents/currents.c solvers/currents/currents.c 's|3 \* s->n, -c->weight, s->part|3 * s->n, c->weight, s->part|'
 in_currents fixed-norm-moves solvers/currents/surface_match.c solvers/currents/surface_match.c 's|2 \* all - own + q->fixed_energy|2 * all - own + q->fixed_energy * (1 + own / q->fixed_energy)|'
-in_currents vertices-stay solvers/currents/currents.c solvers/currents/currents.c 's|dt, c->moved, 0, NULL, 1, c->x|0.5 * dt, c->moved, 0, NULL, 1, c->x|'
+in_currents vertices-stay solvers/currents/currents.c solvers/currents/currents.c 's|dt, c->moved, 0, rb_array_none(), 1, c->x|0.5 * dt, c->moved, 0, rb_array_none(), 1, c->x|'
 
 # in_atlas NAME "SOURCE..." FILE EDIT [COMMAND...]: a slip that test_atlas must see
 in_atlas() {

@@ -2,6 +2,7 @@
 #include "experiments/runner/base/files.h"
 
 #include "datasets/input_file.h"
+#include "datasets/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,35 +61,13 @@ rb_status rb_make_folders(const char *path) {
     }
 }
 
-int rb_is_special_file(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-rb_status rb_write_atomically(const char *path, const char *text, size_t length) {
+rb_status rb_write_atomically(const char *path, const void *data, size_t length) {
   rb_status st = RB_OK;
-  const int direct = rb_is_special_file(path);
-  char partial[4300];
-  if (direct)
-    snprintf(partial, sizeof partial, "%s", path);
-  else
-    snprintf(partial, sizeof partial, "%s.%ld.partial", path,
-             (long)getpid()); /* two may write one file; each its own beginning */
-  int fd = open(partial, (direct ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
-  RB_CHECK(fd >= 0, RB_EIO, "cannot write %s: %s", partial, strerror(errno));
-  for (size_t at = 0; at < length;) {
-    ssize_t wrote = write(fd, text + at, length - at);
-    RB_CHECK(wrote > 0, RB_EIO, "cannot write %s: %s; free space there and run again (regbench run: with --resume)",
-             path, strerror(errno));
-    at += (size_t)wrote;
-  }
-  if (fsync(fd) != 0 && errno != EINVAL) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
+  rb_whole_file w = {0};
+  RB_TRY(rb_whole_file_open(&w, path));
+  RB_TRY(rb_whole_file_write(&w, data, length));
 done:
-  if (fd >= 0 && close(fd) != 0 && st == RB_OK) st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st == RB_OK && !direct && rename(partial, path) != 0)
-    st = RB_FAIL(RB_EIO, "cannot write %s: %s", path, strerror(errno));
-  if (st != RB_OK && !direct && fd >= 0) unlink(partial);
-  return st;
+  return rb_whole_file_end(&w, st);
 }
 
 rb_status rb_folder_lock(const char *folder, int *lock) {

@@ -13,11 +13,8 @@ rb_status rb_read_file(const char *path, char **out, size_t *length);
 void rb_sha256_text(const char *text, char out[65]);
 /* A folder and those above it, where they are not there yet. RB_EIO. */
 rb_status rb_make_folders(const char *path);
-/* Neither a regular file nor a folder: a device, a FIFO, a socket. */
-int rb_is_special_file(const char *path);
-/* Beside the file, synced, then renamed over it: at every moment the old or the new one is whole. Special files are
- * written to. RB_EIO. */
-rb_status rb_write_atomically(const char *path, const char *text, size_t length);
+/* A whole file (datasets/whole_file.h): at every moment the old or the new one is there. RB_EIO. */
+rb_status rb_write_atomically(const char *path, const void *data, size_t length);
 /* Take a folder's lock, which the process holds until *lock (-1: none) is closed. RB_EBUSY when another run holds it.
  */
 rb_status rb_folder_lock(const char *folder, int *lock);

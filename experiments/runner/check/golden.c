@@ -3,11 +3,13 @@
  * "case NAME COUNT LIMIT" lines followed by COUNT hexadecimal floats, and "lacks NAME" for cases of the family that
  * the recording has no output of, because the variant does not do them or none was made yet. */
 #include "datasets/input_file.h"
+#include "datasets/whole_file.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
 #include "kernels/base/device_info.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -204,28 +206,29 @@ void rb_golden_record(rb_checker *c, const char *folder) {
 }
 
 /* A copy of the file with the limits learned, put in its place. */
-static int rewrite(const char *path, const struct rb_golden_limits *learned) {
-  char beside[PATH + 8], line[1024], name[NAME];
+static rb_status rewrite(const char *path, const struct rb_golden_limits *learned) {
+  rb_status st = RB_OK;
+  char line[1024], name[NAME];
   long long count;
   double limit;
-  snprintf(beside, sizeof beside, "%s.new", path);
-  FILE *from = fopen(path, "r"), *to = from ? fopen(beside, "w") : NULL;
-  while (to && fgets(line, sizeof line, from)) {
+  rb_whole_file to = {0};
+  FILE *from = fopen(path, "r");
+  RB_CHECK(from, RB_EIO, "cannot read %s: %s", path, strerror(errno));
+  RB_TRY(rb_whole_file_open(&to, path));
+  while (fgets(line, sizeof line, from)) {
     int used = 0;
     if (sscanf(line, "case %95s %lld %lf", name, &count, &limit) == 3)
       for (int i = 0; i < learned->count && !used; i++) {
         if (strcmp(learned->of[i].name, name) != 0 || learned->of[i].values != count) continue;
-        fprintf(to, "case %s %lld %.3g\n", name, count, learned->of[i].limit);
+        fprintf(to.f, "case %s %lld %.3g\n", name, count, learned->of[i].limit);
         used = 1;
       }
-    if (!used) fputs(line, to);
+    if (!used) RB_TRY(rb_whole_file_write(&to, line, strlen(line)));
   }
-  int ok = to && !ferror(to) && !ferror(from);
+  RB_CHECK(!ferror(from) && !ferror(to.f), RB_EIO, "cannot copy %s: %s", path, strerror(errno));
+done:
   if (from) fclose(from);
-  if (to && fclose(to) != 0) ok = 0;
-  ok = ok && rename(beside, path) == 0;
-  if (to && !ok) remove(beside);
-  return ok;
+  return rb_whole_file_end(&to, st);
 }
 
 void rb_golden_seal(rb_checker *c, const char *folder) {
@@ -238,6 +241,6 @@ void rb_golden_seal(rb_checker *c, const char *folder) {
     c->golden_cases(c);
     c->golden = golden, c->learned = NULL;
   }
-  if (!learned || !rewrite(path, learned)) cannot(c, "seal", path);
+  if (!learned || rewrite(path, learned) != RB_OK) cannot(c, "seal", path);
   free(learned);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* check: the command line. */
 #include "datasets/manifest.h"
+#include "datasets/whole_file.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
@@ -43,14 +44,14 @@ static int checked(const char *name) {
   return 0;
 }
 
-/* As rb_write_atomically will, beside the file and not into it. */
+/* As rb_write_atomically will. A pipe is not opened: its reader would take the close for the end. */
 static int can_write(const char *path) {
-  if (rb_is_special_file(path)) return access(path, W_OK) == 0;
-  char partial[4300];
-  snprintf(partial, sizeof partial, "%s.partial", path);
-  FILE *f = fopen(partial, "w");
-  if (f) fclose(f), unlink(partial);
-  return f != NULL;
+  rb_whole_file w;
+  if (rb_whole_file_name(&w, path) != RB_OK) return 0;
+  if (strcmp(w.partial, w.path) == 0) return access(path, W_OK) == 0;
+  if (rb_whole_file_open(&w, path) != RB_OK) return 0;
+  rb_whole_file_end(&w, RB_EINTERRUPTED); /* nothing was written: the old file stays */
+  return 1;
 }
 
 /* Whether a GPU executes the CUDA variants; tells what is there instead. */

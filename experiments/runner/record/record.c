@@ -111,7 +111,7 @@ done:
   return st;
 }
 
-void rb_record_drop_undrawn(json_t *record) {
+void rb_record_keep_drawn_panels(json_t *record) {
   int drawn = 0;
   size_t i;
   json_t *c;
@@ -164,6 +164,8 @@ static rb_status check_record(const json_t *record, const char *path) {
     RB_CHECK(id, RB_EFORMAT, "%s: case %zu has no id", path, i + 1);
     RB_CHECK(!json_object_get(seen, id), RB_EFORMAT, "%s: two cases are named '%.100s'", path, id);
     json_object_set_new(seen, id, json_true());
+    RB_TRY(rb_record_check_pictures(json_object_get(json_object_get(c, "details"), "panels"), path));
+    RB_TRY(rb_record_check_pictures(json_object_get(json_object_get(c, "details"), "slices"), path));
     if (!printed && strcmp(rb_json_text(c, "status", ""), "valid") == 0) RB_TRY(check_valid_case(c, id, path));
   }
 done:
@@ -245,6 +247,7 @@ rb_status rb_record_write(rb_record_place *p, const json_t *record, int *written
   RB_CHECK(text, RB_ENOMEM, "host memory");
   RB_TRY(set_aside(p, record));
   RB_TRY(rb_write_atomically(p->path, text, strlen(text)));
+  rb_record_prune_pictures(p->folder);
 done:
   free(text);
   return st;

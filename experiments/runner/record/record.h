@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.3.0"
+#define RB_RECORD_VERSION "1.4.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];
@@ -31,9 +31,15 @@ rb_status rb_journal_append(rb_record_place *place, const json_t *line);
  * after a header line of another "host" (build, processor, GPU) are dropped, the last two counted in *others. A
  * header with another descriptor makes the journal worthless: RB_EINVAL. New reference. */
 rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases, int *others);
-/* Keep the pictures of the first valid case that has any, which is the one that plots of kind panels draw: each set
- * takes a MB. */
-void rb_record_drop_undrawn(json_t *record);
+/* Write a valid case's pictures to files of <folder>/pictures, and their titles, names and sha256 into the case. */
+rb_status rb_record_store_pictures(const rb_record_place *place, const rb_outcome *o, json_t *c);
+/* Keep the panels of the first valid case that has any, which is the one that plots of kind panels draw. */
+void rb_record_keep_drawn_panels(json_t *record);
+/* Every picture of a list (details.panels, details.slices) lies beside the record at `path` with its sha256;
+ * RB_EFORMAT or RB_ENOTFOUND else. */
+rb_status rb_record_check_pictures(const json_t *list, const char *path);
+/* Remove the files of <folder>/pictures that no record or journal of the folder names. */
+void rb_record_prune_pictures(const char *folder);
 /* Write the record beside itself, sync, rename: at every moment the old or the new one is whole. An older one that
  * holds more measured cases, or a whole one where this is not complete, is set aside as <preset>.json.before
  * (.before.2 and so on) (`set_aside` is its name); a record without a measured case does not replace one that has

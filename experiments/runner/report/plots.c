@@ -171,6 +171,7 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
                                                       : rb_plot_lines(j, p, name, data, body);
   fclose(body);
   body = NULL;
+  RB_CHECK(series >= 0, RB_EFORMAT, "%s", rb_message());
   int panels = p->panel && strcmp(p->kind, "scatter") != 0                              ? 3
                : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3
                                                                                         : 1;

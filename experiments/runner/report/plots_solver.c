@@ -2,6 +2,7 @@
 /* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
 #include "experiments/runner/report/plots.h"
 
+#include "experiments/runner/base/picture.h"
 #include "experiments/runner/record/record.h"
 
 #include <math.h>
@@ -153,8 +154,6 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
   return block;
 }
 
-static int digit(char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; }
-
 /* A valid case's pictures under that key, or NULL. */
 static const json_t *pictures_of(const json_t *c, const char *key) {
   const json_t *pictures = json_object_get(json_object_get(c, "details"), key);
@@ -189,7 +188,8 @@ static json_t *panels_of_one(const json_t *cases, const char **title) {
   return NULL;
 }
 
-/* In two rows the panels of the first valid case that has any; else the slices of all cases side by side. */
+/* In two rows the panels of the first valid case that has any; else the slices of all cases side by side. `data` gets
+ * their pixels one after the other. */
 int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
   const char *id = "";
@@ -206,11 +206,15 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
           json_array_size(panels) > 12 ? "2.4" : "5"); /* few pictures are tall: room for the figure's own title */
   long skip = 0;
   json_array_foreach(panels, i, one) {
-    const char *text = rb_json_text(one, "data", "");
-    int w = (int)json_integer_value(json_object_get(one, "width")),
-        h = (int)json_integer_value(json_object_get(one, "height"));
-    int channels = (int)json_integer_value(json_object_get(one, "channels"));
-    for (const char *s = text; s[0] && s[1]; s += 2) fputc(16 * digit(s[0]) + digit(s[1]), data);
+    char path[8400];
+    rb_picture p;
+    snprintf(path, sizeof path, "%s/%.160s", j->folder, rb_json_text(one, "file", ""));
+    if (rb_picture_read(path, &p) != RB_OK) { /* it was there when the record was read */
+      json_decref(panels);
+      return -1;
+    }
+    fwrite(p.pixels, 1, (size_t)(p.width * p.height * p.channels), data);
+    free(p.pixels);
     char title[128]; /* what it shows over which view it is */
     snprintf(title, sizeof title, "%s", rb_json_text(one, "title", ""));
     char *comma = strrchr(title, ',');
@@ -219,9 +223,9 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     fprintf(script,
             "set xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using "
             "%s with rgbimage\n",
-            w - 1, h - 1, data_path, skip, w, h, channels == 3 ? "%uchar%uchar%uchar" : "%uchar",
-            channels == 3 ? "1:2:3" : "1:1:1");
-    skip += (long)w * h * channels;
+            p.width - 1, p.height - 1, data_path, skip, p.width, p.height,
+            p.channels == 3 ? "%uchar%uchar%uchar" : "%uchar", p.channels == 3 ? "1:2:3" : "1:1:1");
+    skip += (long)p.width * p.height * p.channels;
   }
   fprintf(script, "unset multiplot\n");
   const int drawn = (int)json_array_size(panels);

@@ -75,7 +75,7 @@ rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
            then->cache);
   json_array_foreach(json_object_get(record, "cases"), i, c) RB_TRY(same_measurement(then, now, c, origin));
   json_array_foreach(json_object_get(record, "cases"), i, c) rb_case_json_bytes(c);
-  rb_record_drop_undrawn(record);
+  rb_record_keep_drawn_panels(record);
   if (strcmp(then->sha256, now->sha256) == 0 && same(published, rb_json_text(record, "published", NULL))) goto done;
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&today, &utc));
   json_object_set_new(

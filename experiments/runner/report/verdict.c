@@ -15,6 +15,8 @@ rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out) {
   const char *text = rb_json_text(record, "descriptor", NULL), *published = rb_json_text(record, "published", NULL);
   memset(out, 0, sizeof *out);
   out->record = record;
+  const char *slash = strrchr(origin, '/');
+  snprintf(out->folder, sizeof out->folder, "%.*s", slash ? (int)(slash - origin) : 1, slash ? origin : ".");
   RB_CHECK(text, RB_EFORMAT, "%s: the record holds no descriptor", origin);
   RB_TRY(rb_descriptor_parse(text, origin, &out->descriptor));
   if (published) RB_TRY(rb_csv_parse(published, origin, &out->published));

@@ -22,9 +22,11 @@ typedef enum { RB_HOLDS, RB_FAILS, RB_NOT_JUDGED } rb_claim_verdict;
 typedef struct {
   json_t *record; /* borrowed */
   rb_descriptor *descriptor;
-  rb_csv published; /* rows 0 when the record has none */
+  rb_csv published;  /* rows 0 when the record has none */
+  char folder[4096]; /* of the record: its pictures lie there */
 } rb_judged;
 
+/* origin: the record's path. */
 rb_status rb_judged_open(json_t *record, const char *origin, rb_judged *out);
 void rb_judged_close(rb_judged *j);
 

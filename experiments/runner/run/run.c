@@ -104,9 +104,11 @@ static rb_status run_cases(run_state *s, json_t *cases) {
     j = rb_case_json(&r);
     count(&s->counts, rb_case_status_name(r.status));
     tell_end(to, &r);
+    if (j) st = rb_record_store_pictures(&s->place, &r.outcome, j);
     rb_case_result_free(&r);
     RB_CHECK(j, RB_ENOMEM, "host memory");
     json_array_append_new(cases, j);
+    RB_TRY(st);
     RB_TRY(rb_journal_append(&s->place, j));
   }
 done:
@@ -180,7 +182,7 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set_new(record, "preset_cases", json_integer(preset));
   json_object_set(record, "cases", cases);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
-  rb_record_drop_undrawn(record);
+  rb_record_keep_drawn_panels(record);
   st = rb_record_write(&s->place, record, &written);
   if (s->place.set_aside[0]) say(s, "%s held more; it is %s now", s->place.path, s->place.set_aside);
   RB_TRY(st);

@@ -40,21 +40,11 @@ done:
 
 static unsigned char byte_of(double v) { return (unsigned char)(v <= 0 ? 0 : v >= 1 ? 255 : 255 * v + 0.5); }
 
-static rb_status add(json_t *panels, const char *view_name, const char *title, const sampling *s, int channels,
+static rb_status add(rb_pictures *panels, const char *view_name, const char *title, const sampling *s, int channels,
                      const unsigned char *pixels) {
-  rb_status st = RB_OK;
-  static const char digits[] = "0123456789abcdef";
-  size_t n = (size_t)(s->width * s->height * channels);
-  char name[96], *text = malloc(2 * n + 1);
-  RB_CHECK(text, RB_ENOMEM, "host memory");
-  for (size_t i = 0; i < n; i++) text[2 * i] = digits[pixels[i] >> 4], text[2 * i + 1] = digits[pixels[i] & 15];
-  text[2 * n] = '\0';
+  char name[96];
   snprintf(name, sizeof name, "%s, %s", title, view_name);
-  json_array_append_new(panels, json_pack("{s:s,s:i,s:i,s:i,s:s}", "title", name, "width", s->width, "height",
-                                          s->height, "channels", channels, "data", text));
-done:
-  free(text);
-  return st;
+  return rb_pictures_add(panels, name, s->width, s->height, channels, pixels);
 }
 
 /* Blue at 0, green at 1, yellow from 2 on. */
@@ -94,7 +84,7 @@ static void checkerboard(const float *a, const float *b, const sampling *s, unsi
 }
 
 static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, view v,
-                          json_t *panels) {
+                          rb_pictures *panels) {
   rb_status st = RB_OK;
   sampling s = {0};
   int64_t n = rb_grid_points(pair->grid);
@@ -141,40 +131,35 @@ done:
   return st;
 }
 
-rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, json_t **out) {
+rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, rb_pictures *out) {
   rb_status st = RB_OK;
-  *out = json_array();
-  for (size_t v = 0; v < sizeof views / sizeof *views; v++) RB_TRY(one_view(pair, f, warped_labels, views[v], *out));
+  rb_pictures_free(out);
+  for (size_t v = 0; v < sizeof views / sizeof *views; v++) RB_TRY(one_view(pair, f, warped_labels, views[v], out));
 done:
-  if (st != RB_OK) {
-    json_decref(*out);
-    *out = NULL;
-  }
+  if (st != RB_OK) rb_pictures_free(out);
   return st;
 }
 
-rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, json_t **panels) {
+rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, rb_pictures *panels) {
   rb_status st = RB_OK;
   sampling s = {0};
   unsigned char *px = NULL;
-  if (!*panels) *panels = json_array();
   RB_TRY(sample(grid, views[1], &s));
   px = malloc((size_t)(s.width * s.height) + 1);
   RB_CHECK(px, RB_ENOMEM, "host memory");
   for (int i = 0; i < s.width * s.height; i++) px[i] = byte_of((double)image[s.voxel[i]]);
-  RB_TRY(add(*panels, views[1].name, title, &s, 1, px));
+  RB_TRY(add(panels, views[1].name, title, &s, 1, px));
 done:
   free(px);
   free(s.voxel);
   return st;
 }
 
-rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, json_t **out) {
+rb_status rb_panels_make(rb_claire *c, const rb_pair *pair, const float *warped_labels, rb_pictures *out) {
   rb_status st = RB_OK;
   const size_t n = (size_t)rb_grid_points(pair->grid);
   float *room = malloc(7 * n * sizeof *room);
   rb_claire_determinant det;
-  *out = NULL;
   RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for pictures", 7 * n * sizeof *room);
   const rb_panel_fields f = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n};
   RB_TRY(rb_claire_images(c, room, room + n));

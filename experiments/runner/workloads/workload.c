@@ -115,9 +115,19 @@ double rb_outcome_value(const rb_outcome *o, const char *name) {
   return NAN;
 }
 
+void rb_outcome_pictures(rb_outcome *o, const char *name, const rb_pictures *pictures) {
+  rb_pictures_free(&o->pictures);
+  o->pictures_name = name;
+  if (rb_pictures_copy(pictures, &o->pictures) != RB_OK) {
+    rb_clear();
+    o->lost++;
+  }
+}
+
 void rb_outcome_free(rb_outcome *o) {
   free(o->metrics);
   free(o->verifications);
+  rb_pictures_free(&o->pictures);
   json_decref(o->details);
   *o = (rb_outcome){0};
 }

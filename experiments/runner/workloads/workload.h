@@ -4,6 +4,7 @@
 #ifndef RB_WORKLOAD_H
 #define RB_WORKLOAD_H
 
+#include "experiments/runner/base/picture.h"
 #include "experiments/runner/inputs/inputs.h"
 #include "experiments/runner/workloads/case.h"
 #include "kernels/base/grid.h"
@@ -43,7 +44,9 @@ typedef struct {
   double pairs;                         /* of points, evaluated by one run; 0: the workload has none */
   double paper_flops, paper_bytes;      /* the paper's own count of the same run; 0: it has none */
   char data_file[128], data_sha256[65]; /* the image that was read; "": none */
-  json_t *details;                      /* whatever else the record should hold, or NULL; the record takes it */
+  rb_pictures pictures;                 /* files beside the record, which tells them as details.<pictures_name> */
+  const char *pictures_name;
+  json_t *details; /* whatever else the record should hold, or NULL; the record takes it */
 } rb_outcome;
 
 void rb_outcome_metric(rb_outcome *o, const char *name, double value, const char *unit, const char *formula);
@@ -53,6 +56,8 @@ void rb_outcome_class(rb_outcome *o, const char *name, double seconds, double by
 double rb_outcome_value(const rb_outcome *o, const char *name);
 /* All verifications passed, there are some, and nothing was lost. */
 int rb_outcome_is_valid(const rb_outcome *o);
+/* Copies of pictures, under a name of details. */
+void rb_outcome_pictures(rb_outcome *o, const char *name, const rb_pictures *pictures);
 void rb_outcome_free(rb_outcome *o);
 /* The image that was read; file NULL: none. */
 void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256);

@@ -36,7 +36,7 @@ typedef struct {
   rb_atlas_result profiled;
   double det_min, det_max;
   int pictures;
-  json_t *panels;
+  rb_pictures panels;
 } state;
 
 static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) {
@@ -87,7 +87,7 @@ static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_atlas_destroy(s->atlas);
-  json_decref(s->panels);
+  rb_pictures_free(&s->panels);
   rb_cohort_free(&s->cohort);
   rb_pair_free(&s->two);
   free(s->images);
@@ -219,10 +219,8 @@ static rb_status compare_pair(state *s, rb_outcome *o) {
   if (!s->pictures) goto done;
   RB_TRY(rb_atlas_determinant(s->atlas, 0, room + 3 * n));
   const rb_panel_fields f = {room, room + n, room + 2 * n, room + 3 * n, NULL};
-  json_decref(s->panels);
-  s->panels = NULL;
   RB_TRY(rb_panels_of(&s->two, &f, NULL, &s->panels));
-  o->details = json_pack("{s:O}", "panels", s->panels);
+  rb_outcome_pictures(o, "panels", &s->panels);
 done:
   free(room);
   return st;

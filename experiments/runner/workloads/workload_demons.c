@@ -33,7 +33,7 @@ typedef struct {
   float *velocity;                             /* of the last verification */
   double det_min, det_mean, det_max, mismatch, agreement;
   rb_overlap before, after;
-  json_t *panels;
+  rb_pictures panels;
 } state;
 
 static rb_status options_of(const rb_case *c, rb_demons_options *o) {
@@ -69,7 +69,7 @@ static void teardown(void *p) {
   if (!s) return;
   rb_demons_destroy(s->solver);
   rb_pair_free(&s->pair);
-  json_decref(s->panels);
+  rb_pictures_free(&s->panels);
   free(s->velocity);
   free(s);
 }
@@ -185,8 +185,6 @@ static rb_status make_panels(state *s, const float *warped, const float *det, co
     room[i] = s->pair.image[RB_TEMPLATE][i] / most, room[n + i] = s->pair.image[RB_REFERENCE][i] / most,
     room[2 * n + i] = warped[i] / most;
   const rb_panel_fields f = {room, room + n, room + 2 * n, det, NULL};
-  json_decref(s->panels);
-  s->panels = NULL;
   RB_TRY(rb_panels_of(&s->pair, &f, labels, &s->panels));
 done:
   free(room);
@@ -305,7 +303,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   o->details =
       json_pack("{s:s,s:s,s:s,s:o}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
                 s->pair.sha256[RB_REFERENCE], "end", rb_solver_end_name(timed.end), "energies", energies(&timed));
-  if (s->panels) json_object_set(o->details, "panels", s->panels);
+  if (s->panels.count) rb_outcome_pictures(o, "panels", &s->panels);
   verify_values(s, o);
   rb_outcome_metric(o, "before", timed.before, "1", "sum over the padded grid of (F - M)^2 / voxels of the images");
   rb_outcome_metric(o, "after", timed.after, "1", "the same of the warped image");

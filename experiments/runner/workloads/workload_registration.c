@@ -30,7 +30,7 @@ typedef struct {
   rb_claire_determinant det;
   double det_naive;
   rb_overlaps overlaps;
-  json_t *panels;
+  rb_pictures panels;
   rb_claire_result *timed; /* the solve with events, once a case */
 } state;
 
@@ -61,7 +61,7 @@ static void teardown(void *p) {
   rb_pair_free(&s->pair);
   free(s->velocity);
   free(s->timed);
-  json_decref(s->panels);
+  rb_pictures_free(&s->panels);
   free(s);
 }
 
@@ -128,10 +128,7 @@ static rb_status measure_quality(state *s) {
     naive += field[i]; /* as a program that adds in float32, one after the other, would */
   s->det_naive = (double)naive / (double)s->n;
   RB_TRY(rb_claire_overlaps(s->solver, &s->pair, field, &s->overlaps));
-  if (s->pictures) {
-    json_decref(s->panels);
-    RB_TRY(rb_panels_make(s->solver, &s->pair, field, &s->panels));
-  }
+  if (s->pictures) RB_TRY(rb_panels_make(s->solver, &s->pair, field, &s->panels));
 done:
   free(field);
   return st;
@@ -226,7 +223,7 @@ static void add_quality(const state *s, rb_outcome *o) {
   rb_outcome_metric(o, "det_mean_float32", s->det_naive, "1", "the same, summed in float32 in sequence");
   rb_outcome_metric(o, "det_max", s->det.greatest, "1", "max over voxels of det F");
   rb_outcome_verify(o, "-det F (positive: orientation kept)", -s->det.least, 0, "diffeomorphism");
-  if (s->panels) json_object_set(o->details, "panels", s->panels);
+  if (s->panels.count) rb_outcome_pictures(o, "panels", &s->panels);
   if (!d->has_labels) return;
   rb_outcome_metric(o, "dice_before", d->before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
   rb_outcome_metric(o, "dice_after", d->after_smoothed.all, "1",

@@ -26,12 +26,12 @@ typedef struct {
   rb_atlas_options options;
   rb_cohort cohort;
   int images, subsets;
-  unsigned *subset; /* [subsets]: bit k for image k */
-  float *mean;      /* [subsets][n] */
-  json_t *panels;   /* of a single subset */
-  double *ratio;    /* [subsets]: variance after over before */
-  double *off;      /* [subsets]: of the mean from the float64 sum */
-  double seconds;   /* of the iterations of all atlases */
+  unsigned *subset;   /* [subsets]: bit k for image k */
+  float *mean;        /* [subsets][n] */
+  rb_pictures panels; /* of a single subset */
+  double *ratio;      /* [subsets]: variance after over before */
+  double *off;        /* [subsets]: of the mean from the float64 sum */
+  double seconds;     /* of the iterations of all atlases */
   rb_atlas_course own, twin;
   rb_average_plan *average;
   rb_array in, out; /* on the backend, of arithmetic means: [cohort][n], [n] */
@@ -95,7 +95,7 @@ static void teardown(void *p) {
   rb_average_destroy(s->average);
   rb_array_destroy(&s->in), rb_array_destroy(&s->out);
   rb_cohort_free(&s->cohort);
-  json_decref(s->panels);
+  rb_pictures_free(&s->panels);
   free(s->subset), free(s->mean), free(s->ratio), free(s->off);
   free(s);
 }
@@ -305,13 +305,12 @@ static void add_spread(rb_outcome *o, const double *value, int count, const char
 static rb_status add_pictures(state *s, const float *arithmetic, rb_outcome *o) {
   rb_status st = RB_OK;
   char title[64];
-  json_decref(s->panels);
-  s->panels = NULL;
+  rb_pictures_free(&s->panels);
   snprintf(title, sizeof title, "arithmetic mean of %d", s->images);
   RB_TRY(rb_panels_slice(title, s->c->grid, arithmetic, &s->panels));
   snprintf(title, sizeof title, "atlas of %d", s->images);
   RB_TRY(rb_panels_slice(title, s->c->grid, s->mean, &s->panels));
-  o->details = json_pack("{s:O}", "slices", s->panels);
+  rb_outcome_pictures(o, "slices", &s->panels);
 done:
   return st;
 }
