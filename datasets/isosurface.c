@@ -121,7 +121,7 @@ rb_status rb_isosurface(rb_grid grid, const float *values, double level, const r
                         &edges, 0);
   }
   RB_TRY(to_arrays(s, out));
-  RB_TRY(rb_mesh_inspect(out, &r));
+  RB_TRY(rb_mesh_measure(out, &r));
   const int turn = (r.volume < 0) != (determinant(world) < 0);
   for (int64_t i = 0; i < out->vertices; i++) {
     const double p[3] = {out->x[i], out->x[out->vertices + i], out->x[2 * out->vertices + i]};

@@ -60,7 +60,7 @@ static int is_home(const char *folder) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-rb_status rb_home(const char **out) {
+rb_status rb_project_root(const char **out) {
   static char home[PATH_MAX];
   *out = home;
   if (home[0]) return RB_OK;
@@ -105,7 +105,7 @@ rb_status rb_manifest_load(const char *name, rb_manifest **out) {
   const char *home;
   char path[PATH_MAX + 64];
   *out = NULL;
-  RB_TRY(rb_home(&home));
+  RB_TRY(rb_project_root(&home));
   snprintf(path, sizeof path, "%s/datasets/%s.yaml", home, name);
   if (access(path, R_OK) != 0) {
     char names[64][64];
@@ -133,7 +133,7 @@ int rb_manifest_names(char names[][64], int most) {
   char path[PATH_MAX + 64];
   int count = 0;
   struct dirent *entry;
-  if (rb_home(&home) != RB_OK) return 0;
+  if (rb_project_root(&home) != RB_OK) return 0;
   snprintf(path, sizeof path, "%s/datasets", home);
   DIR *folder = opendir(path);
   while (folder && (entry = readdir(folder)) && count < most) {
@@ -236,7 +236,7 @@ rb_status rb_sha256_file(const char *path, char out[65]) {
   return SHA256File(path, out) ? RB_OK : RB_FAIL(RB_EIO, "cannot read %s", path);
 }
 
-static const char *way_out(const rb_manifest *m, char *text, size_t size) {
+static const char *import_hint(const rb_manifest *m, char *text, size_t size) {
   if (m->package)
     snprintf(text, size, "apt-get install %s", m->package);
   else
@@ -255,15 +255,16 @@ unsigned rb_manifest_count(const rb_manifest *m) {
 
 rb_status rb_manifest_verify(const rb_manifest *m) {
   rb_status st = RB_OK;
-  char path[PATH_MAX], sum[65], mend[256];
-  RB_CHECK(rb_manifest_count(m), RB_ENOTFOUND, "data set %s is absent: %s", m->name, way_out(m, mend, sizeof mend));
+  char path[PATH_MAX], sum[65], hint[256];
+  RB_CHECK(rb_manifest_count(m), RB_ENOTFOUND, "data set %s is absent: %s", m->name,
+           import_hint(m, hint, sizeof hint));
   for (unsigned i = 0; i < m->files_count; i++) {
     RB_TRY(rb_manifest_path(m, m->files[i].name, path, sizeof path));
     if (access(path, R_OK) != 0) continue;
     RB_TRY(rb_sha256_file(path, sum));
     RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT,
              "data set %s: %s has another sha256 than the manifest: %s", m->name, path,
-             way_out(m, mend, sizeof mend));
+             import_hint(m, hint, sizeof hint));
   }
 done:
   return st;

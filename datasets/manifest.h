@@ -28,7 +28,7 @@ typedef struct {
 
 /* Folder with experiments/ and datasets/: $REGBENCH_HOME, or the nearest above the program, itself or its
  * share/regbench. */
-rb_status rb_home(const char **out);
+rb_status rb_project_root(const char **out);
 /* Folder of imported data: $REGBENCH_DATA, $XDG_DATA_HOME/regbench, ~/.local/share/regbench. */
 rb_status rb_data_root(char *out, int size);
 

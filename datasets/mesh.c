@@ -75,7 +75,7 @@ static int64_t same_ends(const edge *e, int64_t i, int64_t count) {
   return k - i;
 }
 
-rb_status rb_mesh_inspect(const rb_mesh *m, rb_mesh_report *r) {
+rb_status rb_mesh_measure(const rb_mesh *m, rb_mesh_report *r) {
   rb_status st = RB_OK;
   edge *e = NULL;
   *r = (rb_mesh_report){.low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};

@@ -26,7 +26,7 @@ typedef struct {
  * one. */
 rb_status rb_mesh_check(const rb_mesh *mesh, const char *name);
 /* Of a mesh that rb_mesh_check accepts. RB_ENOMEM. */
-rb_status rb_mesh_inspect(const rb_mesh *mesh, rb_mesh_report *out);
+rb_status rb_mesh_measure(const rb_mesh *mesh, rb_mesh_report *out);
 /* Turns faces so that neighbours agree and closed pieces face outward. RB_EFORMAT where a piece cannot be oriented
  * (a Moebius strip, crowded edges). *turned: how many. */
 rb_status rb_mesh_orient(rb_mesh *mesh, const char *name, int64_t *turned);

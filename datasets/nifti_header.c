@@ -64,7 +64,7 @@ static rb_status check_sizes(const char *path, const nifti_1_header *h) {
              h->dim[a], a);
   for (int a = 1; a <= 3 && a <= h->dim[0]; a++)
     RB_CHECK(h->dim[a] == 1 || (h->pixdim[a] != 0 && isfinite(h->pixdim[a])), RB_EFORMAT,
-             "%s: voxel spacing %g mm along axis %d; mend the header's pixdim", path, (double)h->pixdim[a], a);
+             "%s: voxel spacing %g mm along axis %d; correct the header's pixdim", path, (double)h->pixdim[a], a);
 done:
   return st;
 }
@@ -75,16 +75,16 @@ static rb_status check_layout(const char *path, const nifti_1_header *h) {
   nifti_datatype_sizes(h->datatype, &bytes, &swap_size);
   RB_CHECK(bytes > 0, RB_EFORMAT, "%s: voxels of unknown type %d; integers and floats work", path, h->datatype);
   RB_CHECK(h->bitpix == 8 * bytes, RB_EFORMAT,
-           "%s: %d bits a voxel, but its type %s has %d; mend the header's bitpix or datatype", path, h->bitpix,
+           "%s: %d bits a voxel, but its type %s has %d; correct the header's bitpix or datatype", path, h->bitpix,
            nifti_datatype_string(h->datatype), 8 * bytes);
   RB_CHECK(isfinite(h->scl_slope) && isfinite(h->scl_inter), RB_EFORMAT,
-           "%s: values are scaled by %g and shifted by %g; mend the header's scl_slope and scl_inter", path,
+           "%s: values are scaled by %g and shifted by %g; correct the header's scl_slope and scl_inter", path,
            (double)h->scl_slope, (double)h->scl_inter);
   const int one_file = h->magic[1] == '+';
   const float least = one_file ? FIRST_VOXEL : 0;
   RB_CHECK(isfinite(h->vox_offset) && h->vox_offset >= least && h->vox_offset == floorf(h->vox_offset) &&
                h->vox_offset <= INT32_MAX,
-           RB_EFORMAT, "%s: its voxels begin at byte %g; a whole number from %g on; mend the header's vox_offset",
+           RB_EFORMAT, "%s: its voxels begin at byte %g; a whole number from %g on; correct the header's vox_offset",
            path, (double)h->vox_offset, (double)least);
 done:
   return st;

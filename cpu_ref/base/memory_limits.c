@@ -43,7 +43,7 @@ static size_t left_in(const char *folder, int version) {
                             : left_of(used, stat_of(folder, version == 2 ? "inactive_file" : "total_inactive_file")));
 }
 
-size_t rb_memory_left_by_groups(const char *membership, const char *mount) {
+size_t rb_cgroup_memory_available(const char *membership, const char *mount) {
   size_t left = SIZE_MAX;
   char line[4096], folder[8300];
   FILE *f = fopen(membership, "r");
@@ -88,5 +88,5 @@ size_t rb_memory_available(void) {
   if (f) fclose(f);
   available = least(available, left_by(RLIMIT_AS, address_space));
   available = least(available, left_by(RLIMIT_DATA, data));
-  return least(available, rb_memory_left_by_groups("/proc/self/cgroup", "/sys/fs/cgroup"));
+  return least(available, rb_cgroup_memory_available("/proc/self/cgroup", "/sys/fs/cgroup"));
 }

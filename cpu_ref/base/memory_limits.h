@@ -10,6 +10,6 @@
 size_t rb_memory_available(void);
 /* What the groups of `membership` (as /proc/self/cgroup) below `mount` (as /sys/fs/cgroup) leave; SIZE_MAX where they
  * set no limit. */
-size_t rb_memory_left_by_groups(const char *membership, const char *mount);
+size_t rb_cgroup_memory_available(const char *membership, const char *mount);
 
 #endif

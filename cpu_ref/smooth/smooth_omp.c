@@ -36,8 +36,8 @@ static rb_status plan(const rb_backend *backend, const rb_smooth_desc *d, rb_smo
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   p->length =
-      (d->grid.n[2] + 2 * (int64_t)rb_smooth_radius(d->sigma > 0 ? d->sigma : RB_SMOOTH_AXIS, d->grid.n[2]) + 31) /
-      32 * 32;
+      (d->grid.n[2] + 2 * (int64_t)rb_smooth_radius(d->sigma > 0 ? d->sigma : RB_MOST_AXIS, d->grid.n[2]) + 31) / 32 *
+      32;
   RB_TRY(rb_alloc(backend, (size_t)omp_get_max_threads() * (size_t)p->length * rb_dtype_size(d->dtype), &p->rows));
   *out = &p->head;
   return RB_OK;

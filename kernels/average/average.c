@@ -60,7 +60,7 @@ double rb_average_bytes(const rb_average_desc *d) {
   return (double)d->count * (double)rb_dtype_size(d->dtype) + 2 * (double)rb_average_sum_bytes(d);
 }
 double rb_average_tolerance(const rb_average_desc *d, int images, double range) {
-  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  const double epsilon = rb_epsilon(d->dtype);
   if (d->kind == RB_SUM_FIXED) return 0.5 / RB_AVERAGE_UNIT + epsilon * range;
   return (images + 2) * epsilon * range;
 }

@@ -7,6 +7,9 @@
 #ifndef RB_BASE_GRID_H
 #define RB_BASE_GRID_H
 
+#include "kernels/base/status.h"
+
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +19,9 @@ typedef struct {
   int64_t n[3];
 } rb_grid;
 
+/* Most points along an axis: products of two axes stay far below 2^63, positions exact in float32's 2^24. */
+enum { RB_MOST_AXIS = 1 << 20 };
+
 typedef enum { RB_F32 = 0, RB_F64 = 1 } rb_dtype;
 
 static inline rb_grid rb_grid_make(int64_t n1, int64_t n2, int64_t n3) {
@@ -24,8 +30,13 @@ static inline rb_grid rb_grid_make(int64_t n1, int64_t n2, int64_t n3) {
 }
 static inline int64_t rb_grid_points(rb_grid g) { return g.n[0] * g.n[1] * g.n[2]; }
 static inline double rb_grid_spacing(rb_grid g, int axis) { return RB_TWO_PI / (double)g.n[axis]; }
+/* Distance of neighbouring numbers at 1. */
+static inline double rb_epsilon(rb_dtype t) { return t == RB_F64 ? DBL_EPSILON : FLT_EPSILON; }
 static inline size_t rb_dtype_size(rb_dtype t) { return t == RB_F64 ? sizeof(double) : sizeof(float); }
 static inline const char *rb_dtype_name(rb_dtype t) { return t == RB_F64 ? "float64" : "float32"; }
+
+/* 1 to RB_MOST_AXIS points along every axis, else RB_EINVAL with the family's name. */
+rb_status rb_grid_check(rb_grid g, const char *family);
 
 /* i modulo n in [0, n), also for negative i. n > 0. */
 static inline int64_t rb_wrap(int64_t i, int64_t n) {

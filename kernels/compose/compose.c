@@ -11,9 +11,7 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
   const rb_compose_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "compose: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "compose"));
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
   RB_TRY(ops->plan(backend, desc, out));
@@ -142,6 +140,8 @@ double rb_compose_bytes(const rb_compose_desc *d) {
 }
 double rb_compose_tolerance(const rb_variant *variant, const rb_compose_desc *d, double range, double reach) {
   const int bits = variant ? rb_compose_weight_bits(variant) : 0;
-  return (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range * (24 + 3 * 2 * 2 * reach) +
-         (bits ? 3 * 2 * range * ldexp(1, -bits) : 0);
+  enum { ROUNDINGS = 24, AXES = 3 };   /* of eight products, their weights and their sum */
+  const double neighbours = 2 * range; /* differ by at most; a point, sum of two numbers, rounds twice */
+  return rb_epsilon(d->dtype) * (ROUNDINGS * range + AXES * neighbours * 2 * reach) +
+         (bits ? AXES * neighbours * ldexp(1, -bits) : 0);
 }

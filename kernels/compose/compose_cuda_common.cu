@@ -6,7 +6,8 @@
 
 rb_status compose_supports(const rb_compose_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > 65535 || d->grid.n[1] > 65535 * HIGH)
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > RB_MOST_BLOCKS_YZ ||
+      d->grid.n[1] > RB_MOST_BLOCKS_YZ * HIGH)
     return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants end at 2^31 voxels, 65535 planes");
   return RB_OK;
 }
@@ -112,8 +113,13 @@ done:
 
 /* ---- greatest length ---------------------------------------------------------------------------------- */
 
+/* One wave: eight blocks of 256 threads on each of an H200's 132 multiprocessors. */
+enum { LONGEST_THREADS = 256 };
+static const unsigned LONGEST_BLOCKS = 8 * 132;
+
 /* Floats that are not negative compare as their bits do, and a NaN is above them all. */
-static __global__ void __launch_bounds__(256) longest_kernel(int64_t n, const float *__restrict__ s, unsigned *most) {
+static __global__ void __launch_bounds__(LONGEST_THREADS)
+    longest_kernel(int64_t n, const float *__restrict__ s, unsigned *most) {
   unsigned mine = 0;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
     const float x = s[i], y = s[n + i], z = s[2 * n + i];
@@ -126,9 +132,9 @@ rb_status compose_longest(rb_compose_plan *head, const void *s) {
   rb_status st = RB_OK;
   const compose_plan *p = (compose_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
-  const unsigned blocks = rb_blocks(n, 256) < 1056 ? rb_blocks(n, 256) : 1056;
+  const unsigned needed = rb_blocks(n, LONGEST_THREADS), blocks = needed < LONGEST_BLOCKS ? needed : LONGEST_BLOCKS;
   RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
-  RB_LAUNCH(longest_kernel, blocks, 256, 0, n, (const float *)s, p->most);
+  RB_LAUNCH(longest_kernel, blocks, LONGEST_THREADS, 0, n, (const float *)s, p->most);
   RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->most, sizeof *p->host, cudaMemcpyDeviceToHost, rb_cuda_stream()));
   RB_CUDA_TRY(cudaEventRecord(p->there, rb_cuda_stream()));
 done:

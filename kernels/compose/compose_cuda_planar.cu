@@ -118,8 +118,8 @@ static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
 }
 
 static rb_status supports(const rb_compose_desc *d) {
-  if (d->grid.n[1] > 65535 * VECTOR_HIGH)
-    return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", 65535 * VECTOR_HIGH);
+  if (d->grid.n[1] > RB_MOST_BLOCKS_YZ * VECTOR_HIGH)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", RB_MOST_BLOCKS_YZ * VECTOR_HIGH);
   return compose_supports(d);
 }
 static dim3 blocks_of(rb_grid g, int high) {

@@ -43,6 +43,9 @@ static __device__ __forceinline__ int rb_wrap_near(int i, int n) {
   return i;
 }
 
+/* Blocks of a grid along y, and along z, end here: CUDA's own limit (along x at 2^31 - 1). */
+static const int RB_MOST_BLOCKS_YZ = 65535;
+
 static inline unsigned rb_blocks(int64_t work, int64_t per_block) {
   return (unsigned)((work + per_block - 1) / per_block);
 }

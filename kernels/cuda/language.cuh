@@ -12,12 +12,12 @@
 #ifdef RB_CUDA_EMULATED
 #define RB_START(kernel, grid, block, shared, stream, ...) \
   emulated::launch(#kernel, false, kernel, grid, block, shared, stream, ##__VA_ARGS__)
-#define RB_START_TOGETHER(kernel, config, ...)                                                            \
+#define RB_START_COOPERATIVE(kernel, config, ...)                                                         \
   emulated::launch(#kernel, true, kernel, (config).gridDim, (config).blockDim, (config).dynamicSmemBytes, \
                    (config).stream, ##__VA_ARGS__)
 #define RB_DYNAMIC_SHARED(type, name, alignment) EMULATED_DYNAMIC_SHARED(type, name)
 #else
-#define RB_START_TOGETHER(kernel, config, ...) cudaLaunchKernelEx(&(config), kernel, ##__VA_ARGS__)
+#define RB_START_COOPERATIVE(kernel, config, ...) cudaLaunchKernelEx(&(config), kernel, ##__VA_ARGS__)
 /* An expression: the error of the launch. */
 #define RB_START(kernel, grid, block, shared, stream, ...) \
   (kernel<<<grid, block, shared, stream>>>(__VA_ARGS__), cudaGetLastError())

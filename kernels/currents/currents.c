@@ -98,10 +98,11 @@ double rb_currents_flops(const rb_currents_desc *d, int64_t n) { return 26 * (do
  * roundings grow with the logarithm of the size, and sums of thousands of nodes' contributions. */
 double rb_currents_tolerance(const rb_variant *variant, const rb_currents_desc *d, double size, double total) {
   const rb_currents_ops *ops = variant->ops;
-  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  const double epsilon = rb_epsilon(d->dtype);
   const double cut = ops && ops->reach > 0 ? exp(-ops->reach * ops->reach / 2) * total : 0;
-  if (d->method == RB_CURRENTS_EXACT) return 32 * epsilon * size + cut;
-  return 8 * epsilon * size * (4 + log2((double)rb_grid_points(d->grid)));
+  enum { OF_SUMS = 32, OF_TRANSFORMS = 8, OF_NODES = 4 }; /* roundings */
+  if (d->method == RB_CURRENTS_EXACT) return OF_SUMS * epsilon * size + cut;
+  return OF_TRANSFORMS * epsilon * size * (OF_NODES + log2((double)rb_grid_points(d->grid)));
 }
 
 rb_status rb_currents_method_parse(const char *name, rb_currents_method *out) {

@@ -12,9 +12,7 @@ rb_status rb_derivative_create(const rb_variant *variant, const rb_derivative_de
   const rb_derivative_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "derivative: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "derivative"));
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
   RB_TRY(ops->plan(backend, desc, out));
@@ -64,14 +62,15 @@ double rb_derivative_bytes(const rb_derivative_desc *desc) {
 /* Finite differences: 8 rounded products whose coefficients sum to 2 (4/5 + 1/5 + ...) over h. Spectral:
  * the largest wave number n/2 amplifies the transform's error of order eps log2 N. Three axes add up. */
 double rb_derivative_tolerance(const rb_derivative_desc *desc, double range) {
-  double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, longest = 1;
+  enum { AXES = 3, PRODUCTS = 8, COEFFICIENTS = 2 };
+  double eps = rb_epsilon(desc->dtype), longest = 1;
   for (int a = 0; a < 3; a++)
     if ((double)desc->grid.n[a] > longest) longest = (double)desc->grid.n[a];
   if (desc->scheme == RB_SPECTRAL) {
     double n = (double)rb_grid_points(desc->grid);
-    return 3 * eps * (1 + log2(n)) * longest * range;
+    return AXES * eps * (1 + log2(n)) * longest * range;
   }
-  return 3 * 8 * eps * 2 * range * longest / RB_TWO_PI;
+  return AXES * PRODUCTS * eps * COEFFICIENTS * range * longest / RB_TWO_PI;
 }
 
 rb_status rb_scheme_parse(const char *name, rb_scheme *out) {

@@ -170,8 +170,10 @@ static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) {
 
 /* blocks.y and .z end at 65535, offsets within a plane are ints */
 static rb_status supports(const rb_derivative_desc *d) {
-  if (d->grid.n[0] > 65535 * PLANES || d->grid.n[1] > 65535 * ROWS || d->grid.n[1] * d->grid.n[2] >= (int64_t)1 << 31)
-    return RB_FAIL(RB_EUNSUPPORTED, "cuda/direct ends at 2^31 points a plane and %d rows or planes", 65535 * ROWS);
+  if (d->grid.n[0] > RB_MOST_BLOCKS_YZ * PLANES || d->grid.n[1] > RB_MOST_BLOCKS_YZ * ROWS ||
+      d->grid.n[1] * d->grid.n[2] >= (int64_t)1 << 31)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/direct ends at 2^31 points a plane and %d rows or planes",
+                   RB_MOST_BLOCKS_YZ * ROWS);
   return fd8_supports(d);
 }
 

@@ -259,8 +259,8 @@ static rb_status divergence(rb_derivative_plan *p, const void *v, void *d) {
 
 /* blocks.y ends at 65535, offsets within a plane are ints */
 static rb_status supports(const rb_derivative_desc *d) {
-  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[1] * d->grid.n[2] >= (int64_t)1 << 31)
-    return RB_FAIL(RB_EUNSUPPORTED, "cuda/march ends at 2^31 points a plane and %d rows", 65535 * ROWS);
+  if (d->grid.n[1] > RB_MOST_BLOCKS_YZ * ROWS || d->grid.n[1] * d->grid.n[2] >= (int64_t)1 << 31)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/march ends at 2^31 points a plane and %d rows", RB_MOST_BLOCKS_YZ * ROWS);
   return fd8_supports(d);
 }
 

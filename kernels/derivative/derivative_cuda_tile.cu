@@ -45,7 +45,7 @@ static __global__ void along_strided(const float *__restrict__ in, float *__rest
   }
 }
 
-enum { SLAB = 65535 };
+enum { SLAB = RB_MOST_BLOCKS_YZ };
 
 /* in1..3 and out1..3: the fields of the three axes (equal for a gradient's input, a divergence's output). */
 template <int ADD>

@@ -100,5 +100,6 @@ double rb_elements_bytes(const rb_elements_desc *d) {
 }
 /* A term has some ten roundings of differences, products and the division. */
 double rb_elements_tolerance(const rb_elements_desc *d, int terms, double size) {
-  return 10 * terms * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * size;
+  enum { ROUNDINGS = 10 };
+  return ROUNDINGS * terms * rb_epsilon(d->dtype) * size;
 }

@@ -106,7 +106,8 @@ void rb_field_destroy(rb_field_plan *p) {
 }
 
 double rb_field_tolerance(rb_dtype dtype, double range) {
-  return 4 * (dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range;
+  enum { TERMS = 4 }; /* of the longest combination */
+  return TERMS * rb_epsilon(dtype) * range;
 }
 double rb_field_sum_tolerance(int64_t n, double range) {
   return (double)n * (double)n * DBL_EPSILON * range + DBL_MIN;

@@ -13,9 +13,7 @@ rb_status rb_force_create(const rb_variant *variant, const rb_force_desc *desc, 
   const rb_backend *backend;
   rb_force_plan *p = NULL;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "force"));
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
   RB_TRY(ops->plan(backend, desc, &p));
@@ -65,9 +63,10 @@ double rb_force_bytes(const rb_force_desc *d) {
   return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
 }
 double rb_force_tolerance(const rb_force_desc *d, double ratio) {
-  return 16 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * (1 + 1 / ratio);
+  enum { ROUNDINGS = 16 }; /* of two differences, three squares, a quotient and their sums, with a margin */
+  return ROUNDINGS * rb_epsilon(d->dtype) * (1 + 1 / ratio);
 }
 double rb_force_energy_tolerance(const rb_force_desc *d, double range) {
   return (double)rb_grid_points(d->grid) * range * range *
-         (2 * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) + (double)rb_grid_points(d->grid) * DBL_EPSILON);
+         (2 * rb_epsilon(d->dtype) + (double)rb_grid_points(d->grid) * DBL_EPSILON);
 }

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-enum { WIDE = 32, HIGH = 8, THREADS = 256, PARTIALS = 1056 };
+/* PARTIALS: blocks of the energy's sum, eight of 256 threads on each of an H200's 132 multiprocessors: one wave. */
+enum { WIDE = 32, HIGH = 8, THREADS = 256, PARTIALS = 8 * 132 };
 
 typedef struct {
   rb_force_plan head;
@@ -14,7 +15,8 @@ typedef struct {
 
 static rb_status supports(const rb_force_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > 65535 || d->grid.n[1] > 65535 * HIGH)
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > RB_MOST_BLOCKS_YZ ||
+      d->grid.n[1] > RB_MOST_BLOCKS_YZ * HIGH)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/grid ends at 2^31 voxels, 65535 planes");
   return RB_OK;
 }

@@ -119,8 +119,9 @@ int rb_gausssum_sequential(const rb_variant *variant) {
 /* Roundings are as often up as down, so they pile up like the root of their number: n in sequence, some hundred in
  * blocks; a term has dozens of its own. */
 double rb_gausssum_tolerance(const rb_variant *variant, const rb_gausssum_desc *d, double size) {
-  const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, n = (double)d->n;
-  return 2 * eps * size * sqrt(fmax(64, rb_gausssum_sequential(variant) ? n : fmin(n, 256)));
+  const double eps = rb_epsilon(d->dtype), n = (double)d->n;
+  enum { OF_A_TERM = 64, OF_BLOCKS = 256 }; /* roundings */
+  return 2 * eps * size * sqrt(fmax(OF_A_TERM, rb_gausssum_sequential(variant) ? n : fmin(n, OF_BLOCKS)));
 }
 
 size_t rb_gausssum_workspace(const rb_variant *variant, const rb_gausssum_desc *desc) {

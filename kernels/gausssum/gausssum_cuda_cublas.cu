@@ -131,7 +131,7 @@ static rb_status launch(cublas_plan *p, double sigma, int64_t rows_total, point_
   for (int64_t first = 0; first < rows_total; first += n) {
     const int rows_n = (int)(rows_total - first < n ? rows_total - first : n);
     RB_CHECK(rb_blocks(rows_n, TY) < 65536, RB_EUNSUPPORTED, "%d points: the kernel of cuda/cublas ends at %d", n,
-             65535 * TY);
+             RB_MOST_BLOCKS_YZ * TY);
     RB_LAUNCH((write_terms<D, OP>), dim3(rb_blocks(n, TX), rb_blocks(rows_n, TY)), dim3(TX, TY), 0, width_of(sigma),
               (int)first, rows_n, (int)rows_total, row_points, n, points, p->terms);
     BLAS_TRY(

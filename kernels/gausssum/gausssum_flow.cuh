@@ -9,7 +9,7 @@
 #ifndef RB_GAUSSSUM_FLOW_CUH
 #define RB_GAUSSSUM_FLOW_CUH
 
-#include "kernels/cuda/together.cuh"
+#include "kernels/cuda/cooperative.cuh"
 #include "kernels/gausssum/gausssum_rows.cuh"
 
 #include <cuda_pipeline_primitives.h>
@@ -303,8 +303,8 @@ template <int D, class OP>
 static rb_status launch_flow(int processors, kernel_width k, int n, flow_io j) {
   rb_status st = RB_OK;
   const int groups = groups_for<OP>(n, n, processors), splits = block_of<OP>::WARPS / groups;
-  RB_LAUNCH_TOGETHER((whole_flow<D, OP>), rb_blocks(n, ROWS * groups), groups * splits * WARP, (flow_bytes<D, OP>(n)),
-                     k, groups, splits, n, j);
+  RB_LAUNCH_COOPERATIVE((whole_flow<D, OP>), rb_blocks(n, ROWS * groups), groups * splits * WARP,
+                        (flow_bytes<D, OP>(n)), k, groups, splits, n, j);
 done:
   return st;
 }

@@ -22,7 +22,8 @@ typedef struct {
 
 static rb_status supports(const rb_helmholtz_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > 65535 * TILE1 || d->grid.n[1] > 65535 * TILE2)
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > RB_MOST_BLOCKS_YZ * TILE1 ||
+      d->grid.n[1] > RB_MOST_BLOCKS_YZ * TILE2)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/sor-block ends at 2^31 voxels");
   return RB_OK;
 }

@@ -11,9 +11,7 @@ rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc
   const rb_interp_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "interp: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "interp"));
   RB_CHECK(desc->components >= 1, RB_EINVAL, "interp: %d components; at least 1", desc->components);
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
@@ -93,11 +91,13 @@ int rb_interp_weight_bits(const rb_variant *variant) {
  * up to 2^-9 from one neighbour to the other (tests/emulator/src/texture_unit.cpp). */
 double rb_interp_tolerance(const rb_variant *variant, const rb_interp_desc *desc, double range) {
   const int bits = rb_interp_weight_bits(variant);
-  double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
-  double gain = desc->basis == RB_LINEAR ? 1 : desc->basis == RB_LAGRANGE ? 2 : 5.2;
-  double rounding = 12 * eps * gain * range;
+  double eps = rb_epsilon(desc->dtype);
+  static const double LAGRANGE_GAIN = 2, BSPLINE_GAIN = 5.2;     /* 1.25^3, 3^1.5 */
+  enum { ROUNDINGS = 12, FRACTIONS = 3, WHOLE_WEIGHTS = 2 + 4 }; /* of a sum in three stages; by the texture unit */
+  double gain = desc->basis == RB_LINEAR ? 1 : desc->basis == RB_LAGRANGE ? LAGRANGE_GAIN : BSPLINE_GAIN;
+  double rounding = ROUNDINGS * eps * gain * range;
   if (bits == 0) return rounding;
-  return rounding + (3 + 2 + 4) * 2 * range * gain / (double)(2 << bits);
+  return rounding + (FRACTIONS + WHOLE_WEIGHTS) * 2 * range * gain / (double)(2 << bits);
 }
 
 const char *rb_interp_basis_name(rb_interp_basis b) {

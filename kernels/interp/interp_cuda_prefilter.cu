@@ -67,18 +67,20 @@ rb_status rb_prefilter_stencil15(rb_grid g, const float *in, float *out, float *
   int64_t rows = g.n[0] * g.n[1], plane = g.n[1] * g.n[2];
   dim3 line(LINE, ROWS), tile(WIDTH, 8);
   /* gridDim.y ends at 65535: long row counts go in slabs. */
-  for (int64_t first = 0; first < rows; first += 65535 * ROWS) {
-    int64_t count = rows - first < 65535 * ROWS ? rows - first : 65535 * ROWS;
+  for (int64_t first = 0; first < rows; first += RB_MOST_BLOCKS_YZ * ROWS) {
+    int64_t count = rows - first < RB_MOST_BLOCKS_YZ * ROWS ? rows - first : RB_MOST_BLOCKS_YZ * ROWS;
     RB_LAUNCH(stencil_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in + first * n3,
               out + first * n3, count, n3, t);
   }
-  for (int first = 0; first < n1; first += 65535)
+  for (int first = 0; first < n1; first += RB_MOST_BLOCKS_YZ)
     RB_LAUNCH(stencil_strided,
-              dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH), (unsigned)(n1 - first < 65535 ? n1 - first : 65535)),
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH),
+                   (unsigned)(n1 - first < RB_MOST_BLOCKS_YZ ? n1 - first : RB_MOST_BLOCKS_YZ)),
               tile, 0, out + first * plane, scratch + first * plane, n2, g.n[2], plane, n3, t);
-  for (int first = 0; first < n2; first += 65535)
+  for (int first = 0; first < n2; first += RB_MOST_BLOCKS_YZ)
     RB_LAUNCH(stencil_strided,
-              dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH), (unsigned)(n2 - first < 65535 ? n2 - first : 65535)),
+              dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH),
+                   (unsigned)(n2 - first < RB_MOST_BLOCKS_YZ ? n2 - first : RB_MOST_BLOCKS_YZ)),
               tile, 0, scratch + (int64_t)first * n3, out + (int64_t)first * n3, n1, plane, g.n[2], n3, t);
 done:
   return st;
@@ -201,8 +203,9 @@ rb_status rb_prefilter_exact(rb_grid g, const float *in, float *out, float *scra
   int n1 = (int)g.n[0], n2 = (int)g.n[1], n3 = (int)g.n[2];
   int64_t plane = g.n[1] * g.n[2];
   int vector = n3 % 4 == 0 && (uintptr_t)in % 16 == 0;
-  for (int first = 0; first < n1; first += 65535) {
-    dim3 blocks(rb_blocks(n3, TX), rb_blocks(n2, TY), (unsigned)(n1 - first < 65535 ? n1 - first : 65535));
+  for (int first = 0; first < n1; first += RB_MOST_BLOCKS_YZ) {
+    dim3 blocks(rb_blocks(n3, TX), rb_blocks(n2, TY),
+                (unsigned)(n1 - first < RB_MOST_BLOCKS_YZ ? n1 - first : RB_MOST_BLOCKS_YZ));
     if (vector)
       RB_LAUNCH(prefilter_plane<4>, blocks, TASKS, 0, in + first * plane, scratch + first * plane, n2, n3);
     else

@@ -13,9 +13,8 @@ rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *de
   const rb_backend *backend;
   rb_l2force_plan *p = NULL;
   *out = NULL;
+  RB_TRY(rb_grid_check(desc->grid, "l2force"));
   for (int a = 0; a < 3; a++) {
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "l2force: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
     RB_CHECK(desc->spacing[a] > 0 && isfinite(desc->spacing[a]), RB_EINVAL,
              "l2force: the spacing of axis %d is %g; it must be positive", a + 1, desc->spacing[a]);
   }
@@ -54,15 +53,15 @@ void rb_l2force_destroy(rb_l2force_plan *p) {
   ops_of(p)->destroy(p);
 }
 
-static double epsilon(rb_dtype t) { return t == RB_F64 ? DBL_EPSILON : FLT_EPSILON; }
 double rb_l2force_bytes(const rb_l2force_desc *d) {
   return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
 }
 double rb_l2force_tolerance(const rb_l2force_desc *d, double range) {
   const double least = fmin(d->spacing[0], fmin(d->spacing[1], d->spacing[2]));
-  return 4 * epsilon(d->dtype) * 2 * range * 2 * range / least;
+  enum { ROUNDINGS = 4 }; /* of difference, slope, product and quotient */
+  return ROUNDINGS * rb_epsilon(d->dtype) * 2 * range * 2 * range / least;
 }
 double rb_l2force_energy_tolerance(const rb_l2force_desc *d, double range) {
   const double n = (double)rb_grid_points(d->grid);
-  return n * 4 * range * range * (2 * epsilon(d->dtype) + n * DBL_EPSILON);
+  return n * 4 * range * range * (2 * rb_epsilon(d->dtype) + n * DBL_EPSILON);
 }

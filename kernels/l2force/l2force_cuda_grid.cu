@@ -14,7 +14,8 @@ typedef struct {
 
 static rb_status supports(const rb_l2force_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
-  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > 65535 || d->grid.n[1] > 65535 * HIGH)
+  if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > RB_MOST_BLOCKS_YZ ||
+      d->grid.n[1] > RB_MOST_BLOCKS_YZ * HIGH)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/grid ends at 2^31 voxels, 65535 planes");
   return RB_OK;
 }

@@ -87,9 +87,9 @@ static __global__ void __launch_bounds__(HALO_LANES *HALO_ROWS)
 
 static rb_status halo(const void *in, void *out, rb_grid g) {
   rb_status st = RB_OK;
-  for (int64_t first = 0; first < g.n[0]; first += 65535) {
+  for (int64_t first = 0; first < g.n[0]; first += RB_MOST_BLOCKS_YZ) {
     dim3 blocks(rb_blocks(g.n[2], RB_HALO_TILE_X), rb_blocks(g.n[1], RB_HALO_TILE_Y),
-                (unsigned)(g.n[0] - first < 65535 ? g.n[0] - first : 65535));
+                (unsigned)(g.n[0] - first < RB_MOST_BLOCKS_YZ ? g.n[0] - first : RB_MOST_BLOCKS_YZ));
     const float *from = (const float *)in + first * g.n[1] * g.n[2];
     float *to = (float *)out + first * g.n[1] * g.n[2];
     if (g.n[2] % 4 == 0)

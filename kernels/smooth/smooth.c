@@ -12,7 +12,9 @@ static int64_t longest(const rb_smooth_desc *d) {
     if (d->grid.n[a] > most) most = d->grid.n[a];
   return most;
 }
-int rb_smooth_radius(double sigma, int64_t length) { return (int)fmin(ceil(3 * sigma), (double)length - 1); }
+int rb_smooth_radius(double sigma, int64_t length) {
+  return (int)fmin(ceil(RB_SMOOTH_REACH * sigma), (double)length - 1);
+}
 static size_t bytes_of(const rb_smooth_desc *d) {
   return (size_t)d->components * (size_t)rb_grid_points(d->grid) * rb_dtype_size(d->dtype);
 }
@@ -25,8 +27,8 @@ size_t rb_smooth_workspace(const rb_variant *variant, const rb_smooth_desc *desc
 }
 
 static rb_status check_sigma(double sigma) {
-  return sigma >= 0 && sigma <= RB_SMOOTH_AXIS ? RB_OK
-                                               : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
+  return sigma >= 0 && sigma <= RB_MOST_AXIS ? RB_OK
+                                             : RB_FAIL(RB_EINVAL, "smooth: sigma %g voxels; 0 to 2^20 work", sigma);
 }
 static rb_status check_radius(const rb_variant *v, double sigma, int radius) {
   const rb_smooth_ops *ops = v->ops;
@@ -38,9 +40,7 @@ static rb_status check_radius(const rb_variant *v, double sigma, int radius) {
 }
 rb_status rb_smooth_possible(const rb_variant *variant, const rb_smooth_desc *desc) {
   rb_status st = RB_OK;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= RB_SMOOTH_AXIS, RB_EINVAL,
-             "smooth: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "smooth"));
   RB_CHECK(desc->components >= 1 && desc->components <= 3, RB_EINVAL, "smooth: %d components; 1 to 3 work",
            desc->components);
   RB_TRY(check_sigma(desc->sigma));
@@ -82,7 +82,7 @@ rb_status rb_smooth_kernel_make(double sigma, int64_t longest, rb_smooth_kernel 
   out->radius = out->held = rb_smooth_radius(sigma, longest);
   out->k = malloc((size_t)(out->held + 1) * sizeof *out->k);
   RB_CHECK(out->k, RB_ENOMEM, "host memory");
-  for (int d = 0; d <= ceil(3 * sigma); d++) {
+  for (int d = 0; d <= ceil(RB_SMOOTH_REACH * sigma); d++) {
     const double k = sigma > 0 ? exp(-0.5 * d * d / (sigma * sigma)) : 1;
     if (d <= out->held) out->k[d] = k;
     sum += (d ? 2 : 1) * k;
@@ -149,5 +149,7 @@ double rb_smooth_flops(const rb_smooth_desc *d, double sigma) {
 }
 double rb_smooth_bytes(const rb_smooth_desc *d, int passes) { return 2.0 * passes * (double)bytes_of(d); }
 double rb_smooth_tolerance(const rb_smooth_desc *d, double sigma, double range) {
-  return 3 * (2 * ceil(3 * sigma) + 3) * (d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON) * range;
+  const double axes = 3, taps = 2 * ceil(RB_SMOOTH_REACH * sigma) + 1,
+               weights = 2; /* weights round, too, and their sum */
+  return axes * (taps + weights) * rb_epsilon(d->dtype) * range;
 }

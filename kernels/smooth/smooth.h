@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { RB_SMOOTH_AXIS = 1 << 20 }; /* most points along an axis, and greatest sigma */
+enum { RB_SMOOTH_REACH = 3 }; /* sigmas that a row of weights spans to each side */
 
 typedef struct {
   rb_grid grid;

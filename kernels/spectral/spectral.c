@@ -11,9 +11,7 @@ rb_status rb_spectral_create(const rb_variant *variant, const rb_spectral_desc *
   const rb_spectral_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "spectral: axis %d has %lld points; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "spectral"));
   RB_CHECK(desc->components == 1 || desc->components == 3, RB_EINVAL, "spectral: %d components; 1 and 3 work",
            desc->components);
   RB_TRY(rb_variant_backend(variant, &backend));
@@ -106,7 +104,7 @@ double rb_spectral_bytes(const rb_spectral_desc *desc) {
 
 /* A transform pair errs by O(eps log2 N) of the root mean square; the largest symbol amplifies it. */
 double rb_spectral_tolerance(const rb_spectral_desc *desc, double range, double symbol_max) {
-  double eps = desc->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  double eps = rb_epsilon(desc->dtype);
   return 4 * eps * (2 + log2((double)rb_grid_points(desc->grid))) * range * symbol_max;
 }
 

@@ -14,9 +14,7 @@ rb_status rb_splat_create(const rb_variant *variant, const rb_splat_desc *desc, 
   const rb_splat_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
-  for (int a = 0; a < 3; a++)
-    RB_CHECK(desc->grid.n[a] >= 1 && desc->grid.n[a] <= 1 << 20, RB_EINVAL,
-             "splat: axis %d has %lld nodes; 1 to 2^20 work", a + 1, (long long)desc->grid.n[a]);
+  RB_TRY(rb_grid_check(desc->grid, "splat"));
   RB_CHECK(desc->np >= 1 && desc->np <= (int64_t)1 << 30, RB_EINVAL, "splat: %lld points; 1 to 2^30 work",
            (long long)desc->np);
   RB_CHECK(desc->components >= 1, RB_EINVAL, "splat: %d components; at least 1", desc->components);
@@ -69,9 +67,10 @@ double rb_splat_bytes(const rb_splat_desc *d) {
  * weight. Fixed point: half a unit a term, likewise. */
 double rb_splat_tolerance(const rb_variant *variant, const rb_splat_desc *d, double most, double range) {
   const rb_splat_ops *ops = variant->ops;
-  const double epsilon = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON, root = sqrt(8 * (most + 1));
+  enum { ROUNDINGS = 4, TERMS = 8 }; /* of a weight; a unit of weight */
+  const double epsilon = rb_epsilon(d->dtype), root = sqrt(TERMS * (most + 1));
   const double unit = ops && ops->unit_bits ? ldexp(1, -ops->unit_bits) : 0;
-  return epsilon * range * (4 + 4 * most + most * root) + unit * root;
+  return epsilon * range * (ROUNDINGS * (1 + most) + most * root) + unit * root;
 }
 
 rb_status rb_splat_basis_parse(const char *name, rb_splat_basis *out) {

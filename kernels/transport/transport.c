@@ -100,5 +100,9 @@ double rb_transport_tolerance(const rb_transport_desc *d, double range, double s
                       .components = 1};
   double once = rb_interp_tolerance(d->interp, &i, range + slope);
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = d->dtype};
-  return 4 * d->steps * once + 4 * rb_derivative_tolerance(&e, range);
+  enum {
+    INTERPOLATIONS = 4,
+    DERIVATIVES = 4
+  }; /* a step: two feet, field and factor; of v's divergence and products */
+  return INTERPOLATIONS * d->steps * once + DERIVATIVES * rb_derivative_tolerance(&e, range);
 }

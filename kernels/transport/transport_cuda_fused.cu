@@ -27,8 +27,8 @@ static rb_status supports(const rb_transport_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
   if (rb_grid_points(d->grid) >= (int64_t)1 << 31)
     return RB_FAIL(RB_EUNSUPPORTED, "offsets are 32 bits here: below 2^31 points");
-  if (d->grid.n[1] > 65535 * ROWS || d->grid.n[0] > 65535 * PLANES)
-    return RB_FAIL(RB_EUNSUPPORTED, "cuda/fused ends at %d rows", 65535 * ROWS);
+  if (d->grid.n[1] > RB_MOST_BLOCKS_YZ * ROWS || d->grid.n[0] > RB_MOST_BLOCKS_YZ * PLANES)
+    return RB_FAIL(RB_EUNSUPPORTED, "cuda/fused ends at %d rows", RB_MOST_BLOCKS_YZ * ROWS);
   return RB_OK;
 }
 

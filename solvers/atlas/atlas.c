@@ -14,7 +14,7 @@
  * central difference of them is 1/2 at most, and L^-1 no larger than 1 / gamma. */
 static double noise_floor(const rb_atlas *a) {
   if (a->reference) return 0; /* no mean is made; the force of equal images is exactly 0 */
-  const double epsilon = a->config->dtype == RB_F64 ? DBL_EPSILON : (double)FLT_EPSILON,
+  const double epsilon = rb_epsilon(a->config->dtype),
                resolution = a->options.sum == RB_SUM_FIXED ? 1 / RB_AVERAGE_UNIT + epsilon : (a->count + 2) * epsilon;
   return 0.5 * resolution / a->options.gamma;
 }
@@ -114,7 +114,7 @@ typedef struct {
 
 /* Over the team: differences, halvings, the least step, whether somebody was interrupted, whether rank 0's clock asks
  * for a checkpoint. Each image has one owner: a sum with zeros changes no bit. */
-static rb_status share(rb_atlas *a, agreed *out) {
+static rb_status sum_over_members(rb_atlas *a, agreed *out) {
   rb_status st = RB_OK;
   double numbers[4] = {a->halvings, a->options.interrupted && *a->options.interrupted ? 1 : 0, 0,
                        a->team->rank == 0 && rb_atlas_checkpoint_due(a) ? 1 : 0};
@@ -149,7 +149,7 @@ static rb_status unmoved_variance(rb_atlas *a, double *out) {
   RB_TRY(rb_team_agree(a->team, st));
   RB_TRY(rb_atlas_update_mean(a));
   RB_TRY(rb_team_agree(a->team, measure(a, 1)));
-  RB_TRY(share(a, &all));
+  RB_TRY(sum_over_members(a, &all));
   *out = variance_of(a);
   for (int k = 0; k < a->own && st == RB_OK; k++)
     st = rb_compose_warp(a->compose, a->member[k].image, a->member[k].u, a->member[k].warped);
@@ -182,7 +182,7 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
     stamp(a, RB_ATLAS_PARTS);
     RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
     stamp(a, RB_ATLAS_ENERGY);
-    RB_TRY(share(a, &all));
+    RB_TRY(sum_over_members(a, &all));
     if (all.save && a->result->end != RB_END_INTERRUPTED)
       RB_TRY(save(a, level, it, &all)); /* not once more on the finer levels */
     row.iteration = it, row.variance = variance_of(a), row.halvings = all.halvings;
@@ -209,7 +209,7 @@ done:
 }
 
 /* The result as it was at the checkpoint, and its rows once more. */
-static void take_up(rb_atlas *a, const rb_atlas_saved *s, rb_atlas_hook hook, void *context) {
+static void resume_from(rb_atlas *a, const rb_atlas_saved *s, rb_atlas_hook hook, void *context) {
   rb_atlas_result *r = a->result;
   r->iterations = s->iterations, r->moved = s->moved, r->variance_before = s->variance_before;
   r->seconds = s->seconds, r->setup_seconds = s->setup_seconds;
@@ -226,7 +226,7 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   RB_TRY(rb_atlas_find_saved(a, &saved));
   const int resumed = saved.generation >= 0;
-  if (resumed) take_up(a, &saved, hook, context);
+  if (resumed) resume_from(a, &saved, hook, context);
   for (int level = resumed ? saved.level : 1; level <= o->levels; level++) {
     const double begun = rb_now();
     const int asked = level == o->levels ? o->iterations : o->coarse_iterations,
@@ -269,7 +269,7 @@ done:
 }
 
 /* One range for all images, the reference's included, over the team. */
-static rb_status join_ranges(rb_atlas *a) {
+static rb_status reduce_ranges(rb_atlas *a) {
   rb_status st = RB_OK;
   double own[2] = {INFINITY, -INFINITY}, *all = a->gathered;
   for (int k = 0; k <= a->own; k++) {
@@ -371,7 +371,7 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   }
   if (st == RB_OK) st = rb_atlas_checkpoint_open(a);
   RB_TRY(rb_team_agree(team, st));
-  if (options->scale == RB_SCALE_COHORT) RB_TRY(join_ranges(a));
+  if (options->scale == RB_SCALE_COHORT) RB_TRY(reduce_ranges(a));
   *out = a;
   a = NULL;
 done:

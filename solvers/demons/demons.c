@@ -252,7 +252,7 @@ static rb_status check_options(const rb_demons_options *o) {
   for (int k = 0; k < 2; k++) {
     RB_CHECK(positive[k] > 0 && isfinite(positive[k]), RB_EINVAL, "%s is %g; it must be positive",
              k ? "sigma_x" : "sigma_i", positive[k]);
-    RB_CHECK(smoothing[k] >= 0 && smoothing[k] <= RB_SMOOTH_AXIS, RB_EINVAL, "%s is %g voxels; 0 to 2^20 work",
+    RB_CHECK(smoothing[k] >= 0 && smoothing[k] <= RB_MOST_AXIS, RB_EINVAL, "%s is %g voxels; 0 to 2^20 work",
              k ? "sigma_diffusion" : "sigma_fluid", smoothing[k]);
   }
   RB_CHECK(o->padding >= 1 && o->padding <= 4, RB_EINVAL, "padding is %g; 1 to 4 work", o->padding);

@@ -43,7 +43,7 @@ rb_landmarks_options rb_landmarks_defaults(void) {
 
 /* ---- PETSc ---------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
+static PetscErrorCode objective_and_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   rb_landmarks *s = context;
   double kinetic;
   (void)tao;
@@ -65,7 +65,7 @@ static PetscErrorCode form(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   return 0;
 }
 
-static PetscErrorCode finished(Tao tao, void *context) {
+static PetscErrorCode has_converged(Tao tao, void *context) {
   rb_landmarks *s = context;
   PetscReal f, gradient;
   TaoConvergedReason reason;
@@ -97,8 +97,8 @@ static rb_status create_optimiser(rb_landmarks *s) {
   RB_PETSC(TaoCreate(rb_krylov_communicator(), &s->tao));
   RB_PETSC(TaoSetType(s->tao, TAOLMVM));
   RB_PETSC(TaoSetSolution(s->tao, s->momentum));
-  RB_PETSC(TaoSetObjectiveAndGradient(s->tao, NULL, form, s));
-  RB_PETSC(TaoSetConvergenceTest(s->tao, finished, s));
+  RB_PETSC(TaoSetObjectiveAndGradient(s->tao, NULL, objective_and_gradient, s));
+  RB_PETSC(TaoSetConvergenceTest(s->tao, has_converged, s));
   RB_PETSC(TaoSetMaximumFunctionEvaluations(s->tao, s->options.evaluations));
   RB_PETSC(TaoSetMaximumIterations(s->tao, s->options.evaluations));
   RB_PETSC(TaoSetFromOptions(s->tao));
@@ -186,7 +186,7 @@ void rb_landmarks_destroy(rb_landmarks *s) {
 
 /* p0 = (target - template) / T, as the authors' program; 0 where points lie so densely that this misses by more than
  * staying. */
-static rb_status start(rb_landmarks *s) {
+static rb_status set_initial_momentum(rb_landmarks *s) {
   rb_status st = RB_OK;
   double value, kinetic, still;
   const double share = 1.0 / s->options.steps;
@@ -219,7 +219,7 @@ rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *cont
   RB_TRY(rb_landmarks_distances(s, 0, &out->average_before, &out->greatest_before));
   RB_TRY(s->backend->sync());
   s->started = rb_now();
-  RB_TRY(start(s));
+  RB_TRY(set_initial_momentum(s));
   RB_PETSC(TaoSolve(s->tao));
   RB_TRY(s->backend->sync());
   out->seconds = rb_now() - s->started;

@@ -76,7 +76,7 @@ done:
 }
 
 /* Everything between the momentum in p(0) and the answer, without waiting for the device. */
-static rb_status issue(rb_landmarks *s, int with_gradient) {
+static rb_status enqueue_evaluation(rb_landmarks *s, int with_gradient) {
   rb_status st = RB_OK;
   RB_TRY(shoot(s));
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, at(s, s->q, s->options.steps - 1), -1, s->target, 0, s->miss));
@@ -94,10 +94,10 @@ done:
 static rb_status evaluate(rb_landmarks *s, int with_gradient) {
   rb_status st = RB_OK;
   void *recording = NULL;
-  if (!with_gradient || !s->backend->record_begin || s->evaluated++ == 0) return issue(s, with_gradient);
+  if (!with_gradient || !s->backend->record_begin || s->evaluated++ == 0) return enqueue_evaluation(s, with_gradient);
   if (!s->recording) {
     RB_TRY(s->backend->record_begin());
-    rb_status issued = issue(s, 1);
+    rb_status issued = enqueue_evaluation(s, 1);
     st = s->backend->record_end(&recording);
     if (issued != RB_OK) st = issued;
     RB_TRY(st);

@@ -181,14 +181,14 @@ static void control_groups_limit_memory(void **s) {
   write_text(path, "memory.max", "1000000\n"), write_text(path, "memory.current", "400000\n"),
       write_text(path, "memory.stat", "anon 1\ninactive_file 100000\n");
   write_text(root, "cgroup", "0::/a/b\n");
-  assert_int_equal(rb_memory_left_by_groups(membership, root), 700000);
+  assert_int_equal(rb_cgroup_memory_available(membership, root), 700000);
   snprintf(path, sizeof path, "%s/memory", root);
   write_text(path, "memory.limit_in_bytes", "9223372036854771712\n"),
       write_text(path, "memory.usage_in_bytes", "5\n");
   write_text(root, "cgroup", "4:cpu,memory:/absent\n");
-  assert_true(rb_memory_left_by_groups(membership, root) == SIZE_MAX);
+  assert_true(rb_cgroup_memory_available(membership, root) == SIZE_MAX);
   write_text(path, "memory.limit_in_bytes", "50\n");
-  assert_int_equal(rb_memory_left_by_groups(membership, root), 45);
+  assert_int_equal(rb_cgroup_memory_available(membership, root), 45);
   snprintf(path, sizeof path, "rm -r %s", root);
   assert_int_equal(system(path), 0);
 }

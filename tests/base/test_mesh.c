@@ -149,26 +149,26 @@ static void orientation_is_found_and_mended(void **state) {
   int64_t turned;
   ok(rb_mesh_sphere(2, 10, origin, &s));
   ok(rb_mesh_sphere(2, 10, origin, &whole));
-  ok(rb_mesh_inspect(&s, &r));
+  ok(rb_mesh_measure(&s, &r));
   assert_true(r.turned == 0 && r.border == 0 && r.crowded == 0 && r.degenerate == 0 && r.volume > 0);
   for (int64_t f = 0; f < s.faces; f++)
     if (f % 3 != 1) {
       const int32_t b = s.face[3 * f + 1];
       s.face[3 * f + 1] = s.face[3 * f + 2], s.face[3 * f + 2] = b;
     }
-  ok(rb_mesh_inspect(&s, &r));
+  ok(rb_mesh_measure(&s, &r));
   assert_true(r.turned > 0);
   ok(rb_mesh_orient(&s, "a sphere", &turned));
   same_mesh(&s, &whole, 0);
   rb_mesh_mirror(&s);
-  ok(rb_mesh_inspect(&s, &r));
+  ok(rb_mesh_measure(&s, &r));
   assert_true(r.turned == 0 && r.volume > 0 && r.high[0] < 9.01 + 1e-9);
   s.faces--; /* an open surface keeps the side that its first face has */
   ok(rb_mesh_orient(&s, "an open sphere", &turned));
-  ok(rb_mesh_inspect(&s, &r));
+  ok(rb_mesh_measure(&s, &r));
   assert_true(turned == 0 && r.border == 3);
   s.face[0] = s.face[3], s.face[1] = s.face[4]; /* an edge of three faces */
-  if (rb_mesh_inspect(&s, &r) == RB_OK && r.crowded > 0)
+  if (rb_mesh_measure(&s, &r) == RB_OK && r.crowded > 0)
     assert_int_equal(rb_mesh_orient(&s, "a crowded sphere", &turned), RB_EFORMAT);
   rb_clear();
   rb_mesh_free(&s), rb_mesh_free(&whole);
@@ -190,7 +190,7 @@ static void isosurfaces_are_closed(void **state) {
     rb_mesh m;
     rb_mesh_report r;
     ok(rb_isosurface(rb_grid_make(N, N, N), ball, 0.5, &world, k < 2 ? 0 : 900, &m));
-    ok(rb_mesh_inspect(&m, &r));
+    ok(rb_mesh_measure(&m, &r));
     assert_true(r.border == 0 && r.crowded == 0 && r.turned == 0);
     assert_true(fabs(r.volume / (8 * 4.0 / 3 * M_PI * 512) - 1) < 0.03);
     assert_true(k < 2 ? m.faces > 2000 : m.faces <= 610);

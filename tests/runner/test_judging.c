@@ -352,11 +352,11 @@ static void csv_rows_must_fit(void **s) {
 static void human_units(void **s) {
   (void)s;
   char t[32];
-  rb_human(1.234e-4, "s", t, sizeof t);
+  rb_format_value(1.234e-4, "s", t, sizeof t);
   assert_string_equal(t, "123.4 us");
-  rb_human(4.07e12, "B/s", t, sizeof t);
+  rb_format_value(4.07e12, "B/s", t, sizeof t);
   assert_string_equal(t, "4.07 TB/s");
-  rb_human(NAN, "s", t, sizeof t);
+  rb_format_value(NAN, "s", t, sizeof t);
   assert_string_equal(t, "");
 }
 

@@ -65,10 +65,10 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
   for f in warped velocity displacement jacobian detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
-  foretold() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums), and above half of it
+  as_predicted() { # bytes on the backend, results and labels included, stay below what was predicted (but for a few sums), and above half of it
     awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_with_results_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p + 65536 && p <= 2 * m) }' "$1"
   }
-  ok "register claire foretells its memory" foretold r/metrics.json
+  ok "register claire predicts its memory" as_predicted r/metrics.json
   ok "metrics hold the counts" grep -q '"hessian_products"' r/metrics.json
   expect 6 "iterations used up; the best iterate is in r6" "${solve[@]}" --size 16 --no-continuation --newton 1 --tolerance 1e-6 --out r6
   ok "the best iterate is written" test -s r6/velocity.nii.gz
@@ -116,7 +116,7 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   solve=("$bin" register demons --template $brain --reference $head --variant cpu)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
   for f in warped velocity displacement jacobian labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
-  ok "register demons foretells its memory" foretold d/metrics.json
+  ok "register demons predicts its memory" as_predicted d/metrics.json
   ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
   expect 6 "iterations used up; the best iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
   expect 0 "iterations 3," "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
@@ -141,7 +141,7 @@ shoot=("$bin" register landmarks --template a.csv --steps 6 --iterations 20 --la
 expect 0 "usage: regbench register landmarks" "$bin" register landmarks --help
 expect 0 "iterations used up|converged" "${shoot[@]}" --reference b.csv --apply a.csv --out l
 for f in matched.csv momentum.csv trajectories.csv applied.csv metrics.json; do ok "register landmarks writes $f" test -s l/$f; done
-ok "register landmarks foretells its memory" awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p && p <= 4 * m) }' l/metrics.json
+ok "register landmarks predicts its memory" awk -F'[:,]' '/"memory_predicted_bytes"/ { p = $2 } /"memory_peak_bytes"/ { m = $2 } END { exit !(m > 0 && m <= p && p <= 4 * m) }' l/metrics.json
 worst=$(paste -d, l/matched.csv l/applied.csv | awk -F, '{for (c = 1; c <= 3; c++) {d = $c - $(c + 3); if (d < 0) d = -d; if (d > w) w = d}} END {print (NR == 30 && w < 1e-4) ? "same" : w}')
 ok "the landmarks themselves, carried along, are the matched ones: $worst" test "$worst" = same
 expect 0 "iterations used up|converged" "${shoot[@]}" --reference b.csv --grid 1.5 --out lg

@@ -19,12 +19,12 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum { HONEST, ONE_VALUE, NOT_A_NUMBER, UNWRITTEN_TAIL, SHIFTED, SCALED, SMALL_BIAS } crime;
-static crime now;
+typedef enum { HONEST, ONE_VALUE, NOT_A_NUMBER, UNWRITTEN_TAIL, SHIFTED, SCALED, SMALL_BIAS } planted_error;
+static planted_error now;
 #ifdef __SANITIZE_ADDRESS__
-static const crime worst = ONE_VALUE; /* here memory is looked at, not judgement */
+static const planted_error worst = ONE_VALUE; /* here memory is looked at, not judgement */
 #else
-static const crime worst = SMALL_BIAS;
+static const planted_error worst = SMALL_BIAS;
 #endif
 
 static void spoil(rb_dtype t, void *out, int64_t n) {
@@ -228,7 +228,7 @@ static void field_crimes(void **s) {
   ops = rb_field_omp, ops.displace = field_displace;
   every_crime_is_noticed(&rb_field_family, rb_check_field, &ops);
 }
-/* Half a minute a crime, so two of them, and none under a sanitizer. */
+/* Half a minute each, so two of them, and none under a sanitizer. */
 static void transport_crimes(void **s) {
   (void)s;
   if (worst != SMALL_BIAS) skip();

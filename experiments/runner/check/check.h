@@ -48,7 +48,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
 void rb_golden_compare_emulated(rb_checker *c);
 void rb_golden_compare(rb_checker *c);
 void rb_golden_record(rb_checker *c, const char *folder);
-void rb_golden_seal(rb_checker *c, const char *folder);
+void rb_golden_update_limits(rb_checker *c, const char *folder);
 /* Whether the recording was made by other code than the family's CUDA code of today, and at which commit: nobody has
  * seen what today's gives. */
 int rb_golden_of_other_code(const rb_checker *c, char commit[32]);

@@ -101,7 +101,7 @@ static double greatest(const rb_gausssum_desc *d, const void *v) {
  * carried back along it piles up the roundings of all its steps. */
 void rb_check_gauss_steps(rb_checker *c, const rb_gausssum_desc *d, double sigma, rb_gauss_points in, int steps) {
   const size_t one = rb_gauss_bytes(d), of_q = (size_t)steps * one;
-  const double eps = d->dtype == RB_F64 ? DBL_EPSILON : FLT_EPSILON;
+  const double eps = rb_epsilon(d->dtype);
   char *history = malloc(history_bytes(d, steps)), *hp0 = history + 2 * of_q;
   rb_gauss_sums s = rb_gauss_sums_room(d);
   rb_gauss_points now = {NULL, NULL, malloc(one), malloc(one)};

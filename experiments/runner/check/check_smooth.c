@@ -123,8 +123,8 @@ static void impulse(rb_checker *c, rb_dtype t, double sigma) {
       mass += rb_check_at(t, out, i);
     }
   /* one product an axis, each with a rounded weight that was divided by a sum of 2 r + 1 in float64 */
-  rb_check_value(c, worst, 8 * (t == RB_F64 ? DBL_EPSILON : FLT_EPSILON) + 6 * r * DBL_EPSILON,
-                 "an impulse becomes the kernel, sigma %g %s", sigma, rb_dtype_name(t));
+  rb_check_value(c, worst, 8 * rb_epsilon(t) + 6 * r * DBL_EPSILON, "an impulse becomes the kernel, sigma %g %s",
+                 sigma, rb_dtype_name(t));
   if (side == r)
     rb_check_value(c, fabs(mass - 1), (double)n * rb_smooth_tolerance(&d, sigma, 1), "which sums to 1, sigma %g %s",
                    sigma, rb_dtype_name(t));

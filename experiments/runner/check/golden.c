@@ -62,7 +62,7 @@ int rb_golden_of_other_code(const rb_checker *c, char commit[32]) {
 }
 
 /* Whether the recording says that it has no such case. */
-static int lacks(FILE *f, const char *name) {
+static int is_marked_missing(FILE *f, const char *name) {
   char line[1024], other[NAME];
   int told = 0;
   rewind(f);
@@ -71,7 +71,7 @@ static int lacks(FILE *f, const char *name) {
 }
 
 /* Whether the file of cases whose bits are known names this one: "FAMILY VARIANT CASE", CASE may be '*'. */
-static int must_agree(const rb_checker *c, const char *name) {
+static int is_required(const rb_checker *c, const char *name) {
   char path[PATH], family[NAME], variant[NAME], which[NAME];
   int told = 0;
   if (!c->bitwise) return 0;
@@ -124,7 +124,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
       c->golden_matched++;
       if (c->of_variant) {
         c->golden_values += count, c->golden_equal += equal;
-        if (must_agree(c, name))
+        if (is_required(c, name))
           rb_check_value(c, (double)(count - equal), 0, "golden %s, values that differ in a bit", name);
       }
     }
@@ -132,7 +132,7 @@ void rb_check_golden(rb_checker *c, const char *name, const float *values, int64
   if (!found && c->offered)
     fprintf(c->offered, "lacks %s\n", name);
   else if (!found && !c->learned && f)
-    rb_check_value(c, lacks(f, name) ? 0 : 1, 0,
+    rb_check_value(c, is_marked_missing(f, name) ? 0 : 1, 0,
                    "golden: '%s' is in no recording; 'regbench check --record' on a CUDA host makes one", name);
   if (f) fclose(f);
 }
@@ -165,22 +165,22 @@ void rb_golden_compare(rb_checker *c) {
                  "golden: %d of %d recorded cases compared", c->golden_matched, recorded);
 }
 
-static void cannot(rb_checker *c, const char *what, const char *path) {
+static void fail_to_write(rb_checker *c, const char *what, const char *path) {
   fprintf(c->out, "FAIL  cannot %s %s\n", what, path);
   c->failed++;
 }
 
 /* The cases that the family offers and the recording just made does not hold, at its end. */
-static void tell_lacks(rb_checker *c, const char *folder, const char *path) {
+static void report_missing_cases(rb_checker *c, const char *folder, const char *path) {
   const char *golden = c->golden;
   c->offered = fopen(path, "a");
   if (!c->offered) {
-    cannot(c, "write", path);
+    fail_to_write(c, "write", path);
     return;
   }
   c->golden = folder;
   c->golden_cases(c);
-  if (fclose(c->offered) != 0) cannot(c, "write", path);
+  if (fclose(c->offered) != 0) fail_to_write(c, "write", path);
   c->golden = golden, c->offered = NULL;
 }
 
@@ -190,7 +190,7 @@ void rb_golden_record(rb_checker *c, const char *folder) {
   c->record = fopen(path, "w");
   c->of_variant = 1;
   if (!c->record) {
-    cannot(c, "write", path);
+    fail_to_write(c, "write", path);
     return;
   }
   rb_device_info gpu = {0};
@@ -198,11 +198,11 @@ void rb_golden_record(rb_checker *c, const char *folder) {
           rb_source_hash(c->family->name, RB_CUDA), rb_device_info_read(&gpu) ? gpu.name : "?");
   c->golden_cases(c);
   const int whole = !ferror(c->record);
-  if (fclose(c->record) != 0 || !whole) cannot(c, "write", path);
+  if (fclose(c->record) != 0 || !whole) fail_to_write(c, "write", path);
   c->record = NULL;
   c->of_variant = 0;
-  tell_lacks(c, folder, path);
-  rb_golden_seal(c, folder);
+  report_missing_cases(c, folder, path);
+  rb_golden_update_limits(c, folder);
 }
 
 /* A copy of the file with the limits learned, put in its place. */
@@ -231,7 +231,7 @@ done:
   return rb_whole_file_end(&to, st);
 }
 
-void rb_golden_seal(rb_checker *c, const char *folder) {
+void rb_golden_update_limits(rb_checker *c, const char *folder) {
   const char *golden = c->golden;
   struct rb_golden_limits *learned = calloc(1, sizeof *learned);
   char path[PATH];
@@ -241,6 +241,6 @@ void rb_golden_seal(rb_checker *c, const char *folder) {
     c->golden_cases(c);
     c->golden = golden, c->learned = NULL;
   }
-  if (!learned || rewrite(path, learned) != RB_OK) cannot(c, "seal", path);
+  if (!learned || rewrite(path, learned) != RB_OK) fail_to_write(c, "seal", path);
   free(learned);
 }

@@ -18,16 +18,16 @@ static const char check_help[] =
     "usage: regbench check [FAMILY...] [OPTIONS]\n\n"
     "Every variant of the families (default all) against the float64 oracle and against the properties that the "
     "family\n"
-    "promises. Without a GPU the CUDA variants' recorded outputs are held to the CPU oracle.\n\n"
+    "promises. Without a GPU the CUDA variants' recorded outputs are compared with the CPU oracle.\n\n"
     "  --variant NAME   only this variant\n"
     "  --backend cpu|cuda  only its variants\n"
     "  --junit FILE     write JUnit XML\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
-    "  --record DIR     write the CUDA variants' outputs there, as new recordings, and seal them\n"
+    "  --record DIR     write the CUDA variants' outputs there, as new recordings, and set their limits\n"
     "  --largest N      leave out sets of more than N points, grids of more than 1000 N, and most steps of\n"
     "                   long flows (for tools under which they would take minutes)\n"
     "  --require cuda   fail where no GPU executes the CUDA variants: no device, a broken driver, emulation\n"
-    "  --seal           hold recordings to twice what the CPU's oracle differs from them now\n"
+    "  --seal           set the limits of recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
     "exit codes: 0 all passed, 2 usage, 3 a check failed, 8 the JUnit file cannot be written, 9 nothing ran\n";
 
@@ -55,7 +55,7 @@ static int can_write(const char *path) {
 }
 
 /* Whether a GPU executes the CUDA variants; tells what is there instead. */
-static int gpu_there(void) {
+static int is_gpu_present(void) {
   const rb_backend *b;
   if (strcmp(rb_check_cuda_execution(), "gpu") == 0) return 1;
   if (rb_backend_get(RB_CUDA, &b) == RB_OK) RB_FAIL(RB_EDEVICE, "the CUDA variants of this build are emulated");
@@ -80,7 +80,7 @@ int rb_cmd_check(int argc, char **argv) {
   char golden[4200] = "", *end;
   struct stat info;
   if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
-  if (rb_home(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
+  if (rb_project_root(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
   rb_clear();
   o.golden = golden[0] ? golden : NULL;
   for (int i = 0; i < argc; i++) {
@@ -145,5 +145,5 @@ int rb_cmd_check(int argc, char **argv) {
     if (!known)
       return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
   }
-  return require && !gpu_there() ? RB_EXIT_INVALID : check(&o);
+  return require && !is_gpu_present() ? RB_EXIT_INVALID : check(&o);
 }

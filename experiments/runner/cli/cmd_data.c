@@ -147,7 +147,7 @@ static int data_surface(const char *image, int argc, char **argv) {
     const rb_affine world = rb_volume_affine(&volume, volume.grid);
     st = rb_isosurface(volume.grid, volume.data, level, &world, (int64_t)(1.5 * faces), &mesh);
   }
-  if (st == RB_OK) st = rb_mesh_inspect(&mesh, &r);
+  if (st == RB_OK) st = rb_mesh_measure(&mesh, &r);
   if (st == RB_OK) st = rb_mesh_write(out, &mesh);
   if (st == RB_OK)
     printf("%s: %lld vertices, %lld faces, %.6g mm^2, %.6g mm^3, %lld open edges\n", out, (long long)mesh.vertices,

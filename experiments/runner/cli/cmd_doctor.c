@@ -21,8 +21,8 @@
 
 static const char doctor_help[] =
     "usage: regbench doctor\n\nWhat this machine has: compiler, libraries, GPU, driver, clocks, memory, disk, data; "
-    "each lack with its mend.\n\n"
-    "exit codes: 0 nothing is broken (a missing GPU is not broken), 8 something must be mended before a run can be "
+    "what is missing, and how to get it.\n\n"
+    "exit codes: 0 nothing is broken (a missing GPU is not broken), 8 something must be repaired before a run can be "
     "trusted\n";
 
 static int problems;

@@ -82,7 +82,7 @@ static rb_status read_surface(const char *path, int orient, rb_mesh *mesh, rb_me
     RB_TRY(rb_mesh_orient(mesh, path, &turned));
     if (turned) fprintf(stderr, "%s: %lld faces turned\n", path, (long long)turned);
   }
-  RB_TRY(rb_mesh_inspect(mesh, r));
+  RB_TRY(rb_mesh_measure(mesh, r));
   RB_CHECK(r->turned == 0, RB_EFORMAT,
            "%s: neighbouring faces differ in orientation at %lld edges; --orient mends it", path,
            (long long)r->turned);

@@ -39,7 +39,7 @@ static int probe_all(const char *const *only, int only_count, int samples, rb_fo
     const rb_probe_ops *ops = v->ops;
     rb_table_set(&t, 0, "%s", v->name);
     if (st == RB_OK) {
-      rb_human(rate, ops->unit, text, sizeof text);
+      rb_format_value(rate, ops->unit, text, sizeof text);
       if (strcmp(ops->unit, "1/s") == 0) snprintf(text, sizeof text, "%.4g G/s", 1e-9 * rate);
       ran++;
     }

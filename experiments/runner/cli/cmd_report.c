@@ -22,18 +22,19 @@ static const char report_help[] =
     "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout; "
     "beside a larger preset's\n"
     "                               record a smaller one's is table-PRESET.txt, its plots likewise\n"
-    "  --rejudge                    first hold the record's measurements against today's descriptor (columns, "
+    "  --rejudge                    first judge the record's measurements by today's descriptor (columns, "
     "claims, notes) and\n"
     "                               published values; refused where these would measure something else\n"
     "  --published DIR              write the paper's values as records of the paper's machine below DIR, for "
     "'compare'\n\n"
     "Numeric cells: REPRODUCED or DIFFERS. Times and rates of another machine are NOT COMPARABLE: their cell shows "
     "how many times\n"
-    "faster ours is and the share of this machine's measured copy bandwidth, other values which part of the printed "
-    "one they are.\n"
-    "Beside another program's on the same machine they show the same, unjudged. Methods that a record has no case of "
-    "show what is\n"
-    "printed of them. Cells whose code has changed since they were measured are marked STALE.\n\nexit codes: 0 fine, "
+    "faster ours is and the share of this machine's measured copy bandwidth, other values their ratio to the printed "
+    "one.\n"
+    "Values of another program on the same machine are shown likewise and not judged. Methods without a case in the "
+    "record show\n"
+    "their printed values. Cells whose code has changed since they were measured are marked STALE.\n\nexit codes: 0 "
+    "fine, "
     "2 unreadable record, 3 a case is invalid, 5 a cell differs or a claim fails,\n8 a table or plot could not be "
     "made, 9 no records, 130 interrupted\n";
 
@@ -59,7 +60,7 @@ static int list(const places *p, char paths[][4096], int most) {
     else if (count < most)
       snprintf(paths[count++], 4096, "%s", p->given[i]);
   }
-  if (p->count == 0 && rb_home(&home) == RB_OK) {
+  if (p->count == 0 && rb_project_root(&home) == RB_OK) {
     snprintf(root, sizeof root, "%s/results", home);
     count = rb_records_list(root, paths, most);
   }

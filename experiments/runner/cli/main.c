@@ -29,7 +29,7 @@ static const struct {
     {"compare", rb_cmd_compare, "two records, case by case"},
     {"probe", rb_cmd_probe, "measure this machine's roofs"},
     {"data", rb_cmd_data, "list, verify and import data sets"},
-    {"doctor", rb_cmd_doctor, "what this machine has and lacks, with the mend"},
+    {"doctor", rb_cmd_doctor, "what this machine has, what is missing, and how to get it"},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -85,7 +85,7 @@ static int with_output(int code) {
 }
 
 /* Several processes would write the same records. */
-static int refuse_team(const char *verb) {
+static int refuse_several_processes(const char *verb) {
   if (rb_team_rank() == 0)
     fprintf(stderr, "regbench %s: works in one process and %d were started; start it without mpirun\n", verb,
             rb_team_processes());
@@ -93,7 +93,7 @@ static int refuse_team(const char *verb) {
 }
 
 /* The launcher kills the other processes when one fails: rank 0 must have printed before. */
-static int leave(int code) {
+static int finish(int code) {
   const rb_team *team;
   if (code != RB_EXIT_OK && rb_team_processes() > 1 && rb_team_mpi(&team) == RB_OK) rb_team_barrier(team);
   rb_team_mpi_end();
@@ -102,7 +102,7 @@ static int leave(int code) {
 
 /* --device N, anywhere behind the verb: taken out of the arguments. What is started from here on, children included,
  * finds it in its environment. An exit code where it is no number. */
-static int take_device(int *argc, char **argv) {
+static int parse_device(int *argc, char **argv) {
   int kept = 0;
   for (int i = 0; i < *argc; i++) {
     const char *value = rb_option(*argc, argv, &i, "--device");
@@ -123,7 +123,7 @@ static int take_device(int *argc, char **argv) {
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
   signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
-  const int code = take_device(&argc, argv);
+  const int code = parse_device(&argc, argv);
   if (code) return code;
   if (argc < 2) {
     help(stderr);
@@ -141,8 +141,9 @@ int main(int argc, char **argv) {
   for (int i = 0; i < VERBS; i++) {
     names[i] = verbs[i].name;
     if (strcmp(argv[1], verbs[i].name) != 0) continue;
-    if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register) return leave(refuse_team(verbs[i].name));
-    return leave(with_output(verbs[i].run(argc - 2, argv + 2)));
+    if (rb_team_processes() > 1 && verbs[i].run != rb_cmd_register)
+      return finish(refuse_several_processes(verbs[i].name));
+    return finish(with_output(verbs[i].run(argc - 2, argv + 2)));
   }
   const char *near = rb_nearest(argv[1], names, VERBS);
   fprintf(stderr, "regbench: no verb '%s'%s%s; see 'regbench --help'\n", argv[1], near ? ", nearest is " : "",

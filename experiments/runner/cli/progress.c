@@ -34,26 +34,26 @@ static void experiment(void *context, const char *paper, const char *name) {
   p->terminal = paper && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
-static void begun(void *context, int index, int total, const char *id) {
+static void case_started(void *context, int index, int total, const char *id) {
   rb_progress *p = context;
   p->index = index, p->total = total;
   snprintf(p->id, sizeof p->id, "%s", id);
   phase(p, "start");
 }
 
-static void ended(void *context, const char *status, const char *text) {
+static void case_finished(void *context, const char *status, const char *text) {
   const rb_progress *p = context;
   clear_line(p);
   fprintf(stderr, "%s/%s %d/%d %-8s %s%s%s\n", p->paper, p->name, p->index + 1, p->total, status, p->id,
           text[0] ? ": " : "", text);
 }
 
-static void said(void *context, const char *line) {
+static void message(void *context, const char *line) {
   clear_line(context);
   fprintf(stderr, "%s\n", line);
 }
 
 rb_listener rb_progress_listener(rb_progress *p) {
   *p = (rb_progress){0};
-  return (rb_listener){p, experiment, begun, phase, ended, said};
+  return (rb_listener){p, experiment, case_started, phase, case_finished, message};
 }

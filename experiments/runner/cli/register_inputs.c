@@ -116,7 +116,7 @@ static rb_status select_usable(const rb_register_request *r, rb_cohort_request *
   char *complaints = NULL;
   int count = 0, *bad = calloc((size_t)files->count, sizeof *bad);
   RB_CHECK(bad, RB_ENOMEM, "host memory");
-  RB_TRY(rb_cohort_inspect(files, r->team, bad, &complaints));
+  RB_TRY(rb_cohort_validate(files, r->team, bad, &complaints));
   for (int i = 0; i < files->count; i++)
     if (!bad[i]) kept[count++] = files->files[i];
   if (complaints && count < files->count) fprintf(stderr, "%s", complaints);

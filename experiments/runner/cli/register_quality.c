@@ -99,7 +99,7 @@ void rb_quality_classes(rb_quality *q, rb_grid grid, int channels, const float *
   free(o);
 }
 
-rb_status rb_quality_join(const rb_team *team, rb_quality *q) {
+rb_status rb_quality_reduce(const rb_team *team, rb_quality *q) {
   rb_status st = RB_OK;
   RB_TRY(rb_team_sum(team, q->det, VALUES * (int64_t)q->templates));
   for (int k = 0; k < RB_QUALITY_DETERMINANTS; k++) {

@@ -35,7 +35,7 @@ void rb_quality_labels(rb_quality *q, const char *name, const rb_pair *pair, con
 void rb_quality_classes(rb_quality *q, rb_grid grid, int channels, const float *before, const float *after,
                         const float *reference);
 /* Over the team, then over the templates. A value has one owner. */
-rb_status rb_quality_join(const rb_team *team, rb_quality *q);
+rb_status rb_quality_reduce(const rb_team *team, rb_quality *q);
 /* Into metrics.json, and onto the line on stdout. */
 void rb_quality_add(const rb_quality *q, json_t *metrics);
 void rb_quality_print(const rb_quality *q);

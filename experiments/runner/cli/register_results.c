@@ -379,7 +379,7 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
   if (r->team->rank == 0)
     unlink(metrics); /* of a registration before: it would vouch for what may stay half-written */
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
-  RB_TRY(rb_quality_join(r->team, &q));
+  RB_TRY(rb_quality_reduce(r->team, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;
   if (r->team->rank > 0) goto done; /* one writer */

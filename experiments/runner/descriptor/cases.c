@@ -165,7 +165,7 @@ rb_status rb_experiments_all(char out[][4096], int most, int *count) {
   struct dirent **papers = NULL;
   int n = 0;
   *count = 0;
-  RB_TRY(rb_home(&home));
+  RB_TRY(rb_project_root(&home));
   snprintf(path, sizeof path, "%s/experiments", home);
   n = scandir(path, &papers, is_paper, alphasort);
   RB_CHECK(n >= 0, RB_ENOTFOUND, "no folder %s", path);
@@ -193,7 +193,7 @@ rb_status rb_experiments_find(const char *argument, char out[][4096], int most, 
     *count = 1;
     return RB_OK;
   }
-  RB_TRY(rb_home(&home));
+  RB_TRY(rb_project_root(&home));
   snprintf(path, sizeof path, "%s/experiments/%s", home, argument);
   if (strcmp(argument, "runner") != 0 && !strchr(argument, '/') && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
     *count = list_folder(path, out, most, 0);

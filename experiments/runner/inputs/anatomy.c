@@ -143,7 +143,7 @@ rb_status rb_anatomy_read(const char *const *posteriors, int channels, const cha
   out->surfaces = count;
   for (int k = 0; k < count; k++) {
     RB_TRY(rb_mesh_read(surfaces[k], &out->mesh[k]));
-    RB_TRY(rb_mesh_inspect(&out->mesh[k], &r));
+    RB_TRY(rb_mesh_measure(&out->mesh[k], &r));
     RB_CHECK(r.turned == 0, RB_EFORMAT, "%s: neighbouring faces differ in orientation at %lld edges", surfaces[k],
              (long long)r.turned);
   }

@@ -110,7 +110,7 @@ done:
   return st;
 }
 
-rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints) {
+rb_status rb_cohort_validate(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints) {
   rb_status st = RB_OK;
   int64_t from, end;
   int basis = 0; /* the first that can be read: all are compared with it */

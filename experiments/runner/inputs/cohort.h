@@ -33,7 +33,7 @@ void rb_cohort_list_free(char **files, int count);
 /* Looks at every file of the own share: it is there, whole, finite, not constant, and has the first one's geometry.
  * bad[count]: 1 where it does not serve, over all members. complaints: a line each, on rank 0 (to be freed); the
  * other ranks get NULL. The status is about the looking, not about the files. */
-rb_status rb_cohort_inspect(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints);
+rb_status rb_cohort_validate(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints);
 /* Reads the own share. RB_EINVAL and what rb_volume_read says, heard by all. */
 rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_cohort *out);
 /* By name: "phantom", heads under deformations of their own; "nirep", the first brains that are here. All images.

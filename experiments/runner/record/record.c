@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* A run that died while writing leaves half a line; the next line must not be glued to it. */
-static void drop_torn_line(const char *path) {
+static void truncate_incomplete_line(const char *path) {
   long end = 0, at = 0;
   FILE *f = fopen(path, "r");
   for (int c; f && (c = fgetc(f)) != EOF;) {
@@ -38,7 +38,7 @@ rb_status rb_record_open(rb_record_place *p, const char *out, const char *slug, 
   RB_TRY(rb_folder_lock(p->folder, &p->lock));
   snprintf(before, sizeof before, "%s.before", p->journal_path);
   if (resume)
-    drop_torn_line(p->journal_path);
+    truncate_incomplete_line(p->journal_path);
   else
     RB_CHECK(rename(p->journal_path, before) == 0 || errno == ENOENT, RB_EIO, "cannot set %s aside: %s",
              p->journal_path, strerror(errno));
@@ -223,7 +223,7 @@ static int measured_at(const char *path, int *complete) {
 }
 
 /* What would be lost by writing over it gets the first free name of PRESET.json.before, PRESET.json.before.2 ... */
-static rb_status set_aside(rb_record_place *p, const json_t *record) {
+static rb_status keep_older_record(rb_record_place *p, const json_t *record) {
   rb_status st = RB_OK;
   char before[sizeof p->set_aside];
   int whole;
@@ -245,7 +245,7 @@ rb_status rb_record_write(rb_record_place *p, const json_t *record, int *written
   if (!*written) return RB_OK;
   text = json_dumps(record, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
   RB_CHECK(text, RB_ENOMEM, "host memory");
-  RB_TRY(set_aside(p, record));
+  RB_TRY(keep_older_record(p, record));
   RB_TRY(rb_write_atomically(p->path, text, strlen(text)));
   rb_record_prune_pictures(p->folder);
 done:

@@ -26,7 +26,7 @@ static void metric_text(const json_t *c, const char *metric, char *out, size_t s
   if (m && json_is_null(json_object_get(m, "value")))
     snprintf(out, size, "not finite");
   else
-    rb_human(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
+    rb_format_value(rb_json_metric(c, metric), rb_json_text(m, "unit", ""), out, size);
 }
 
 /* A value of this machine beside a printed one: times and rates as how many times faster, with how the roof is used;

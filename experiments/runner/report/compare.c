@@ -138,8 +138,8 @@ static void row(rb_table *t, const char *id, const double a[3], const double b[3
                 const char *verdict) {
   char left[32], right[32];
   if (rb_table_row(t) != RB_OK) return;
-  rb_human(a[0], "s", left, sizeof left);
-  rb_human(b[0], "s", right, sizeof right);
+  rb_format_value(a[0], "s", left, sizeof left);
+  rb_format_value(b[0], "s", right, sizeof right);
   rb_table_set(t, 0, "%s", id);
   rb_table_set(t, 1, "%s", left);
   rb_table_set(t, 2, "%s", right);

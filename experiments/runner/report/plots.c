@@ -151,7 +151,7 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   FILE *data = NULL, *script = NULL, *body = NULL;
   char *text = NULL;
   size_t length = 0;
-  RB_TRY(rb_home(&home));
+  RB_TRY(rb_project_root(&home));
   snprintf(style, sizeof style, "%s/scripts/gnuplot/style.gp", home);
   snprintf(stem, sizeof stem, "%.100s%.40s", p->file, suffix);
   snprintf(data_path, sizeof data_path, "%s/%s.dat", folder, stem);

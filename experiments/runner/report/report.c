@@ -88,7 +88,11 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
   json_object_foreach((json_t *)roofs, name, value) {
     const int count = strstr(name, "exp2") != NULL; /* neither bytes nor FLOPs */
     char text[64];
-    rb_human(json_number_value(value), count ? "1/s" : strstr(name, "fma") ? "FLOP/s" : "B/s", text, sizeof text);
+    rb_format_value(json_number_value(value),
+                    count                 ? "1/s"
+                    : strstr(name, "fma") ? "FLOP/s"
+                                          : "B/s",
+                    text, sizeof text);
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");

@@ -27,7 +27,7 @@ done:
   return st;
 }
 
-void rb_plain_line(char *text) {
+void rb_strip_control_chars(char *text) {
   for (unsigned char *s = (unsigned char *)text; *s; s++) {
     if (*s < ' ' || *s == 0x7f) *s = ' ';
     if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) s[0] = s[1] = ' '; /* C1 controls in UTF-8 */
@@ -40,7 +40,7 @@ void rb_table_set(rb_table *t, int column, const char *format, ...) {
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  rb_plain_line(text);
+  rb_strip_control_chars(text);
   char **cell = &t->row[t->rows - 1][column];
   free(*cell);
   *cell = strdup(text);
@@ -146,7 +146,7 @@ static void latex(const rb_table *t, const char *title, FILE *out) {
 void rb_table_print(const rb_table *t, rb_format format, const char *heading, FILE *out) {
   char title[600];
   snprintf(title, sizeof title, "%s", heading);
-  rb_plain_line(title);
+  rb_strip_control_chars(title);
   switch (format) {
     case RB_TEXT:
       fprintf(out, "%s\n", title);
@@ -180,7 +180,7 @@ rb_status rb_format_parse(const char *name, rb_format *out) {
   return RB_FAIL(RB_EINVAL, "unknown format '%s': text, md, csv, latex", name);
 }
 
-void rb_human(double v, const char *unit, char *out, size_t size) {
+void rb_format_value(double v, const char *unit, char *out, size_t size) {
   static const struct {
     const char *unit, *big[3];
     double scale[3];

@@ -19,12 +19,12 @@ void rb_table_init(rb_table *t, int columns);
 rb_status rb_table_row(rb_table *t);
 /* Cell of the last row, printf-style. */
 /* One line of it: control characters, which could steer a terminal or break a table, become blanks. In place. */
-void rb_plain_line(char *text);
+void rb_strip_control_chars(char *text);
 void rb_table_set(rb_table *t, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void rb_table_print(const rb_table *t, rb_format format, const char *title, FILE *out);
 void rb_table_free(rb_table *t);
 rb_status rb_format_parse(const char *name, rb_format *out);
 
 /* 0.000123 s -> "123 us" and so on; "" for NaN. Units: s, B/s, FLOP/s, %, anything else plain. */
-void rb_human(double value, const char *unit, char *out, size_t size);
+void rb_format_value(double value, const char *unit, char *out, size_t size);
 #endif

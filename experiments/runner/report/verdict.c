@@ -202,7 +202,7 @@ static int in_scope(const rb_claim *claim, const json_t *c) {
 }
 
 /* The case that a claim has on its right: of that method, at the left one's axes but for those of `at`. */
-static const json_t *right_case(const rb_judged *j, const rb_claim *claim, const json_t *c) {
+static const json_t *case_of_right_side(const rb_judged *j, const rb_claim *claim, const json_t *c) {
   const char *list = claim->at, *value;
   char axis[160];
   json_t *axes = json_copy(json_object_get(c, "axes"));
@@ -272,7 +272,7 @@ static int is_label(const rb_judged *j, const char *text) {
 }
 
 /* Why `c`, which a claim needs, cannot speak. */
-static void lacks(const json_t *c, const rb_claim *claim, char *why, size_t size) {
+static void describe_missing(const json_t *c, const rb_claim *claim, char *why, size_t size) {
   const char *reason = rb_json_text(c, "reason", ""), *method = rb_json_text(c, "method", claim->right);
   if (strcmp(rb_json_text(c, "status", ""), "valid") == 0)
     snprintf(why, size, "%.60s: its cases have no '%.60s'", method, claim->metric);
@@ -280,19 +280,19 @@ static void lacks(const json_t *c, const rb_claim *claim, char *why, size_t size
     snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");
 }
 
-static void sides_of(const rb_judged *j, const rb_claim *claim, const json_t *c, claim_sides *out) {
+static void values_of_both_sides(const rb_judged *j, const rb_claim *claim, const json_t *c, claim_sides *out) {
   char *end;
   *out = (claim_sides){.left = valid_metric(c, claim->metric), .right = strtod(claim->right, &end), .in_scope = 1};
   if (strcmp(claim->right, "published") == 0) {
     against_printed(j, claim, c, out);
   } else {
     if (*end || is_label(j, claim->right))
-      out->other = right_case(j, claim, c), out->right = valid_metric(out->other, claim->metric);
+      out->other = case_of_right_side(j, claim, c), out->right = valid_metric(out->other, claim->metric);
     out->judged = out->left == out->left && out->right == out->right;
     out->holds = relation_holds(claim, out->left, out->right);
   }
   if (out->judged || out->why[0]) return;
-  lacks(out->left != out->left ? c : out->other, claim, out->why, sizeof out->why);
+  describe_missing(out->left != out->left ? c : out->other, claim, out->why, sizeof out->why);
 }
 
 static int is_invalid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "invalid") == 0; }
@@ -307,7 +307,7 @@ typedef struct {
 
 static void add_case(const rb_judged *j, const rb_claim *claim, const json_t *c, tally *t) {
   claim_sides at;
-  sides_of(j, claim, c, &at);
+  values_of_both_sides(j, claim, c, &at);
   if (!at.in_scope) return;
   t->in_scope++;
   if (!at.judged) {
@@ -324,7 +324,7 @@ static void add_case(const rb_judged *j, const rb_claim *claim, const json_t *c,
     t->worst_case = c, t->worst = ratio;
 }
 
-static void tell(const rb_claim *claim, const tally *t, char *reason, size_t size) {
+static void describe_tally(const rb_claim *claim, const tally *t, char *reason, size_t size) {
   const char *worst = rb_json_text(t->worst_case, "id", "");
   char failed[48] = "", stale[48] = "", invalid[32] = "";
   if (t->judged > 1) snprintf(failed, sizeof failed, "%zu of %zu cases, worst ", t->failed, t->judged);
@@ -350,7 +350,7 @@ rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char 
   json_array_foreach(json_object_get(j->record, "cases"), i,
                      c) if (strcmp(rb_json_text(c, "method", ""), claim->left) == 0 && in_scope(claim, c))
       add_case(j, claim, c, &t);
-  tell(claim, &t, reason, size);
+  describe_tally(claim, &t, reason, size);
   if (t.failed) return RB_FAILS;
   return t.judged && !t.invalid ? RB_HOLDS : RB_NOT_JUDGED; /* a case whose output was wrong supports nothing */
 }

@@ -6,10 +6,10 @@
 typedef struct {
   void *context; /* of the listener, handed to each */
   void (*experiment)(void *context, const char *paper,
-                     const char *name);                               /* its cases begin; NULL, NULL: they ended */
-  void (*begun)(void *context, int index, int total, const char *id); /* a case, counted from 0 */
-  void (*phase)(void *context, const char *phase);                    /* of that case */
-  void (*ended)(void *context, const char *status, const char *text); /* of that case */
-  void (*said)(void *context, const char *line);                      /* about the experiment */
+                     const char *name); /* its cases begin; NULL, NULL: they ended */
+  void (*case_started)(void *context, int index, int total, const char *id);  /* a case, counted from 0 */
+  void (*phase)(void *context, const char *phase);                            /* of that case */
+  void (*case_finished)(void *context, const char *status, const char *text); /* of that case */
+  void (*message)(void *context, const char *line);                           /* about the experiment */
 } rb_listener;
 #endif

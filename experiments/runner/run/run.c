@@ -45,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void say(const run_state *s, const 
   va_start(args, format);
   vsnprintf(text + n, sizeof text - (size_t)n, format, args);
   va_end(args);
-  s->listener->said(s->listener->context, text);
+  s->listener->message(s->listener->context, text);
 }
 
 static int reusable(const json_t *old) {
@@ -61,7 +61,7 @@ static void count(rb_run_counts *t, const char *status) {
 }
 
 /* A line about the case: its time, or why it has none. */
-static void tell_end(const rb_listener *to, const rb_case_result *r) {
+static void report_finished(const rb_listener *to, const rb_case_result *r) {
   char text[160];
   const double t = r->timing.median, error = rb_outcome_value(&r->outcome, "error_rms"),
                roof = 100 * r->outcome.bytes / t / r->copy_roof;
@@ -73,7 +73,7 @@ static void tell_end(const rb_listener *to, const rb_case_result *r) {
       n += snprintf(text + n, sizeof text - (size_t)n, ", %.1f %% of copy", roof);
     if (error == error) snprintf(text + n, sizeof text - (size_t)n, ", error %.3g", error);
   }
-  to->ended(to->context, rb_case_status_name(r->status), text);
+  to->case_finished(to->context, rb_case_status_name(r->status), text);
 }
 
 static rb_status run_cases(run_state *s, json_t *cases) {
@@ -82,11 +82,11 @@ static rb_status run_cases(run_state *s, json_t *cases) {
   for (int i = 0; i < s->count && !rb_interrupted; i++) {
     const rb_case *c = &s->cases[i];
     json_t *j = NULL, *old = json_object_get(s->done, c->id);
-    to->begun(to->context, i, s->count, c->id);
+    to->case_started(to->context, i, s->count, c->id);
     if (old && reusable(old)) {
       count(&s->counts, rb_json_text(old, "status", ""));
       json_array_append(cases, old);
-      to->ended(to->context, "kept", "from the journal");
+      to->case_finished(to->context, "kept", "from the journal");
       continue;
     }
     rb_case_result r;
@@ -103,7 +103,7 @@ static rb_status run_cases(run_state *s, json_t *cases) {
     }
     j = rb_case_json(&r);
     count(&s->counts, rb_case_status_name(r.status));
-    tell_end(to, &r);
+    report_finished(to, &r);
     if (j) st = rb_record_store_pictures(&s->place, &r.outcome, j);
     rb_case_result_free(&r);
     RB_CHECK(j, RB_ENOMEM, "host memory");
@@ -137,7 +137,7 @@ static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
 
 /* After a resumed run with a filter: cases of the journal that the filter left out stay in the record, in table
  * order. `preset`: how many cases the preset has. */
-static rb_status with_kept(const run_state *s, const json_t *cases, json_t **out, int *complete, int *preset) {
+static rb_status merge_kept_cases(const run_state *s, const json_t *cases, json_t **out, int *complete, int *preset) {
   rb_status st = RB_OK;
   rb_case *all = NULL;
   int count;
@@ -177,7 +177,7 @@ static rb_status finish(run_state *s, json_t *asked) {
   json_object_set_new(record, "created", json_string(when));
   json_object_set_new(record, "machine", rb_environment());
   json_object_set_new(record, "roofs", rb_roofs_json());
-  RB_TRY(with_kept(s, asked, &cases, &complete, &preset));
+  RB_TRY(merge_kept_cases(s, asked, &cases, &complete, &preset));
   json_object_set_new(record, "complete", json_boolean(complete));
   json_object_set_new(record, "preset_cases", json_integer(preset));
   json_object_set(record, "cases", cases);

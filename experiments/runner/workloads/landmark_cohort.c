@@ -7,6 +7,7 @@
 #include "experiments/runner/inputs/linear_at.h"
 #include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "kernels/base/rng.h"
 #include "solvers/claire/claire.h"
 
@@ -110,7 +111,7 @@ static rb_status carry(const char *subject, rb_grid native, const double spacing
   RB_TRY(rb_variant_find(&rb_claire_family, "cpu-fd8-linear", &v));
   RB_TRY(rb_claire_create(v, &o, grid, pair.image[RB_TEMPLATE], pair.image[RB_REFERENCE], &c));
   RB_TRY(rb_claire_solve(c, NULL, NULL, r));
-  RB_CHECK(r->end != RB_END_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
+  RB_TRY(rb_solve_check_uninterrupted(r->end));
   RB_CHECK(r->end == RB_END_CONVERGED, RB_EINVALID, "%s did not register to na01: no landmarks are carried to it",
            subject);
   RB_TRY(rb_claire_displacement(c, u));

@@ -4,6 +4,7 @@
 #define RB_REGISTRATION_H
 
 #include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/workload.h"
 #include "solvers/claire/claire.h"
 #include "solvers/common/overlap.h"
 
@@ -26,4 +27,9 @@ json_t *rb_profile_json(const rb_profile *p);
 
 /* The same numerics in float64 on the CPU: variant->ops points into config. */
 void rb_claire_twin(const rb_variant *of, rb_claire_config *config, rb_variant *twin);
+/* Bytes on the host of a registration's images, labels and float64 twin. */
+size_t rb_claire_verification_bytes(const rb_variant *variant, const rb_claire_options *options, rb_grid grid);
+/* Verifies mismatch and gradient norm of a solve against its twin's; `texture`: the variant's weights have 8 bits. */
+void rb_claire_verify_values(rb_outcome *o, int texture, double mismatch, double gradient, double twin_mismatch,
+                             double twin_gradient, const char *against);
 #endif

@@ -6,6 +6,7 @@
 #include "experiments/runner/workloads/landmark_case.h"
 #include "experiments/runner/workloads/landmark_cohort.h"
 #include "experiments/runner/workloads/measure.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 
 #include <math.h>
@@ -72,7 +73,7 @@ static rb_status run(void *p, int turn) {
   (void)turn;
   for (int k = 0; k < s->subjects; k++) {
     RB_TRY(rb_landmarks_solve(s->solver[k], NULL, NULL, &s->result[k]));
-    RB_CHECK(s->result[k].end != RB_END_INTERRUPTED, RB_EINTERRUPTED, "interrupted");
+    RB_TRY(rb_solve_check_uninterrupted(s->result[k].end));
   }
 done:
   return st;
@@ -100,15 +101,14 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     RB_TRY(rb_landmarks_evaluate(twin, momentum, &exact_value, NULL));
     rb_landmarks_destroy(twin);
     twin = NULL;
-    const double error = fabs(r->objective / exact_value - 1), ratio = r->objective / r->table[0].objective;
-    if (off == off && !(error <= off)) off = error;
-    if (rose == rose && !(ratio <= rose)) rose = ratio;
+    off = rb_greater_error(off, rb_relative_error(r->objective, exact_value));
+    rose = rb_greater_error(rose, r->objective / r->table[0].objective);
     const double values[6] = {r->average_before, r->greatest_before, r->average_after,
                               r->greatest_after, r->seconds,         r->evaluations};
     for (int q = 0; q < 6; q++) mean[q] += values[q] / s->subjects;
   }
   rb_outcome_verify(o, "relative error of the objective, worst subject", off,
-                    rb_landmarks_sequential(s->c->variant) ? 0.02 : 2e-3, "cpu float64 at the same momentum");
+                    rb_landmark_case_objective_limit(s->c->variant), "cpu float64 at the same momentum");
   rb_outcome_verify(o, "objective over its start, worst subject", rose, 1, "descent");
   rb_outcome_metric(o, "distance_before", mean[0], "mm",
                     "mean over subjects of the mean distance of corresponding points");

@@ -204,7 +204,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   (void)turn;
   RB_CHECK(got, RB_ENOMEM, "host memory");
   RB_TRY(rb_array_download(s->out, got));
-  RB_TRY(rb_smooth_kernel_make(s->sigma, RB_SMOOTH_AXIS, &kernel));
+  RB_TRY(rb_smooth_kernel_make(s->sigma, RB_MOST_AXIS, &kernel));
 #pragma omp parallel for reduction(max : range, apart) reduction(+ : missing)
   for (int64_t i = 0; i < 3 * s->n; i++) {
     range = fmax(range, fabs((double)s->in[i]));

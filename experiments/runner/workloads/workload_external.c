@@ -8,6 +8,7 @@
  * record; an absent program is a skip. */
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/workloads/demons_images.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/common/overlap.h"
 #include "solvers/external/external.h"
@@ -98,9 +99,7 @@ static rb_status add_overlap(const state *s, float *labels, rb_outcome *o) {
   RB_TRY(get(s, "labels", labels));
   const rb_overlap before = rb_overlap_of(n, s->subject.labels, s->reference.labels),
                    after = rb_overlap_of(n, labels, s->reference.labels);
-  rb_outcome_metric(o, "dice_before", before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
-  rb_outcome_metric(o, "dice_unsmoothed", after.all, "1", "the same, each voxel's nearest label by the displacement");
-  rb_outcome_metric(o, "dice_labels", after.mean, "1", "mean over labels of each label's own Dice");
+  rb_solve_add_dice(o, &before, &after, "the same, each voxel's nearest label by the displacement");
 done:
   return st;
 }
@@ -109,7 +108,6 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
   const int64_t n = rb_grid_points(s->pair.grid);
-  double least = INFINITY, most = -INFINITY, sum = 0;
   int64_t folds = 0;
   float *room = malloc((size_t)n * sizeof *room);
   (void)turn;
@@ -121,14 +119,12 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     rb_outcome_metric(o, x->name, x->value, x->unit, x->formula);
   }
   RB_TRY(get(s, "jacobian", room));
-  for (int64_t i = 0; i < n; i++) {
-    least = fmin(least, (double)room[i]), most = fmax(most, (double)room[i]), sum += (double)room[i];
-    folds += !(room[i] > 0);
-  }
+  const rb_determinants det = rb_determinants_of(n, room);
+  for (int64_t i = 0; i < n; i++) folds += !(room[i] > 0);
   rb_outcome_metric(o, "voxels", 1e-6 * (double)n, "M", "of the images");
-  rb_outcome_metric(o, "det_min", least, "1", "min over voxels of det(I + du/dx)");
-  rb_outcome_metric(o, "det_mean", sum / (double)n, "1", "mean");
-  rb_outcome_metric(o, "det_max", most, "1", "max");
+  rb_outcome_metric(o, "det_min", det.least, "1", "min over voxels of det(I + du/dx)");
+  rb_outcome_metric(o, "det_mean", det.mean, "1", "mean");
+  rb_outcome_metric(o, "det_max", det.most, "1", "max");
   rb_outcome_metric(o, "folds", 100 * (double)folds / (double)n, "%", "voxels whose determinant is not positive");
   if (s->subject.labels && s->reference.labels) RB_TRY(add_overlap(s, room, o));
   o->details = json_pack("{s:s,s:s}", "program", s->version, "reference", s->pair.file[RB_REFERENCE]);

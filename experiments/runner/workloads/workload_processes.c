@@ -10,6 +10,7 @@
 #include "datasets/temporary.h"
 #include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/workloads/atlas_twin.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/external/child.h"
 
@@ -190,7 +191,7 @@ static rb_status verify_atlas(state *s, rb_outcome *o) {
   RB_TRY(rb_atlas_create(s->c->variant, &options, s->c->grid, read.count, (const float *const *)read.image, NULL,
                          rb_team_self(), &a));
   RB_TRY(rb_atlas_solve(a, NULL, NULL, &r));
-  RB_TRY(rb_atlas_whole(&r));
+  RB_TRY(rb_solve_check_uninterrupted(r.end));
   RB_TRY(rb_atlas_mean(a, mean));
   snprintf(path, sizeof path, "%s/out/atlas.nii.gz", s->folder);
   RB_TRY(rb_volume_read(path, &atlas));

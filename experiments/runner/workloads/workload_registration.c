@@ -7,6 +7,7 @@
 #include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/workloads/panels.h"
 #include "experiments/runner/workloads/registration.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/clock.h"
 
@@ -46,11 +47,9 @@ done:
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   rb_claire_options o = rb_claire_defaults();
-  size_t field = (size_t)rb_grid_points(c->grid) * sizeof(float);
   (void)rotations;
   rb_claire_predict(c->variant, &o, c->grid, backend, host);
-  /* images, labels, and the float64 twin of the verification */
-  *host += 12 * field + 75 * 2 * field;
+  *host += rb_claire_verification_bytes(c->variant, &o, c->grid);
 }
 static size_t footprint(const rb_case *c) { return 3 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
 
@@ -95,7 +94,7 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
   rb_status st = rb_claire_solve(s->solver, NULL, NULL, &s->result);
-  return st == RB_OK && s->result.end == RB_END_INTERRUPTED ? RB_FAIL(RB_EINTERRUPTED, "interrupted") : st;
+  return st == RB_OK ? rb_solve_check_uninterrupted(s->result.end) : st;
 }
 
 static rb_status poison(void *p, int turn) {
@@ -141,10 +140,7 @@ static rb_status examine(state *s) {
   float *v = malloc(bytes);
   RB_CHECK(v, RB_ENOMEM, "host memory: %zu bytes for the velocity", bytes);
   RB_TRY(rb_claire_velocity(s->solver, v));
-  if (s->velocity && memcmp(v, s->velocity, bytes) == 0) goto done;
-  free(s->velocity);
-  s->velocity = v;
-  v = NULL;
+  if (!rb_solve_keep_if_new(&s->velocity, &v, bytes)) goto done;
   RB_TRY(evaluate_twin(s));
   RB_TRY(measure_quality(s));
 done:
@@ -152,16 +148,12 @@ done:
   return st;
 }
 
-/* What float32, and the texture unit's 8-bit weights, may change: the mismatch is a sum over all voxels; the gradient
- * at the end of a solve is a small difference of large terms (regularisation against body force). */
 static void verify_values(const state *s, rb_outcome *o) {
   const int texture = rb_claire_weight_bits(s->c->variant) != 0;
   rb_outcome_verify(o, "solve did not converge (0: it did)", s->result.end == RB_END_CONVERGED ? 0 : 1, 0,
                     "stopping rule");
-  rb_outcome_verify(o, "relative error of the mismatch", fabs(s->result.mismatch / s->twin_mismatch - 1),
-                    texture ? 0.02 : 0.005, "cpu float64 at the same velocity");
-  rb_outcome_verify(o, "relative error of the gradient norm", fabs(s->result.gradient / s->twin_gradient - 1),
-                    texture ? 0.2 : 0.05, "cpu float64 at the same velocity");
+  rb_claire_verify_values(o, texture, s->result.mismatch, s->result.gradient, s->twin_mismatch, s->twin_gradient,
+                          "cpu float64 at the same velocity");
 }
 
 static void counts(const state *s, rb_outcome *o) {
@@ -222,14 +214,12 @@ static void add_quality(const state *s, rb_outcome *o) {
   rb_outcome_metric(o, "det_mean", s->det.mean, "1", "mean over voxels of det F, summed in float64");
   rb_outcome_metric(o, "det_mean_float32", s->det_naive, "1", "the same, summed in float32 in sequence");
   rb_outcome_metric(o, "det_max", s->det.greatest, "1", "max over voxels of det F");
-  rb_outcome_verify(o, "-det F (positive: orientation kept)", -s->det.least, 0, "diffeomorphism");
+  rb_solve_verify_orientation(o, "-det F (positive: orientation kept)", s->det.least);
   if (s->panels.count) rb_outcome_pictures(o, "panels", &s->panels);
   if (!d->has_labels) return;
-  rb_outcome_metric(o, "dice_before", d->before.all, "1", "2 |A n B| / (|A| + |B|), union of labels");
+  rb_solve_add_dice(o, &d->before, &d->after, "the same after transport of the indicators themselves");
   rb_outcome_metric(o, "dice_after", d->after_smoothed.all, "1",
                     "the same after transport of smoothed indicators (the paper's protocol)");
-  rb_outcome_metric(o, "dice_unsmoothed", d->after.all, "1", "the same after transport of the indicators themselves");
-  rb_outcome_metric(o, "dice_labels", d->after.mean, "1", "mean over labels of each label's own Dice, unsmoothed");
   json_object_set_new(o->details, "dice",
                       json_pack("{s:o,s:o,s:o}", "before", rb_overlap_json(&d->before), "after_smoothed",
                                 rb_overlap_json(&d->after_smoothed), "after", rb_overlap_json(&d->after)));

@@ -10,6 +10,7 @@
 #include "experiments/runner/workloads/atlas_twin.h"
 #include "experiments/runner/workloads/image_statistics.h"
 #include "experiments/runner/workloads/panels.h"
+#include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/rng.h"
 
@@ -32,7 +33,7 @@ typedef struct {
   double *ratio;      /* [subsets]: variance after over before */
   double *off;        /* [subsets]: of the mean from the float64 sum */
   double seconds;     /* of the iterations of all atlases */
-  rb_atlas_course own, twin;
+  rb_atlas_variances own, twin;
   rb_average_plan *average;
   rb_array in, out; /* on the backend, of arithmetic means: [cohort][n], [n] */
 } state;
@@ -221,7 +222,7 @@ static rb_status make_atlas(state *s, int subset) {
   members(s, subset, images);
   RB_TRY(rb_atlas_create(s->c->variant, &s->options, s->c->grid, s->images, images, NULL, rb_team_self(), &a));
   RB_TRY(rb_atlas_solve(a, NULL, NULL, &r));
-  RB_TRY(rb_atlas_whole(&r));
+  RB_TRY(rb_solve_check_uninterrupted(r.end));
   RB_TRY(rb_atlas_mean(a, s->mean + subset * rb_grid_points(s->c->grid)));
   s->ratio[subset] = r.variance_after / r.variance_before, s->seconds += r.seconds;
 done:
@@ -260,17 +261,17 @@ static rb_status verify_atlas(state *s, rb_outcome *o) {
   members(s, 0, images);
   RB_TRY(rb_atlas_create(s->c->variant, &s->options, s->c->grid, s->images, images, NULL, rb_team_self(), &a));
   RB_TRY(rb_atlas_solve(a, NULL, NULL, &r));
-  RB_TRY(rb_atlas_whole(&r));
+  RB_TRY(rb_solve_check_uninterrupted(r.end));
   for (int k = 0; k < s->images; k++) {
     RB_TRY(rb_atlas_warped(a, k, warped + k * n));
     moved[k] = warped + k * n;
   }
   rb_outcome_verify(o, "difference of the mean to that of the warped images",
                     distance_to_sum(n, s->mean, s->images, moved), 2 / RB_AVERAGE_UNIT, "float64 sums");
-  RB_TRY(rb_atlas_short_course(a, &s->options, &s->own));
-  RB_TRY(rb_atlas_twin_course(s->c->variant, &s->options, s->c->grid, s->images, images, NULL, &s->twin));
-  rb_outcome_verify(o, "relative error of a short solve's variances", rb_atlas_course_difference(&s->own, &s->twin),
-                    1e-4, "cpu float64, three iterations a level");
+  RB_TRY(rb_atlas_short_solve(a, &s->options, &s->own));
+  RB_TRY(rb_atlas_twin_variances(s->c->variant, &s->options, s->c->grid, s->images, images, NULL, &s->twin));
+  rb_outcome_verify(o, "relative error of a short solve's variances", rb_atlas_variance_difference(&s->own, &s->twin),
+                    RB_VARIANCE_LIMIT, "cpu float64, three iterations a level");
   for (int k = 0; k < s->subsets; k++)
     if (!(s->ratio[k] - 1 <= rise)) rise = s->ratio[k] - 1;
   rb_outcome_verify(o, "greatest rise of a subset's variance", rise, 0, "descent");
