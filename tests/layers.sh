@@ -46,6 +46,12 @@ part run "report|$below"
 part cli "run|check|report|$below"
 if git ls-files -- experiments/runner | grep -v '^experiments/runner/cli/' | xargs grep -nE 'RB_EXIT_|exit_codes.h|\bstd(err|out)\b|\bputs\(|[^fns]printf\('; then fail "exit codes and prints belong to experiments/runner/cli"; fi
 
+# What stands in front of a table is short; the rest belongs on the paper's page.
+for y in $(git ls-files 'experiments/*/*.yaml'); do
+  n=$(awk '/^note: \|/ { in_note = 1; next } in_note && /^[a-z]/ { exit } in_note { n++ } END { print n + 0 }' "$y")
+  [ "$n" -le 6 ] || fail "$y: its note has $n lines; six at most, the rest goes into the paper's README.md"
+done
+
 # Undefined symbols of a library that another one defines.
 defines() { nm "$build/librb_$1.a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[TDBRVW]/ { print $3 }' | sort -u; }
 lacks() { comm -23 <(nm "$build/librb_$1.a" 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u) <(defines "$1"); }

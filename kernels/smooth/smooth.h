@@ -7,7 +7,7 @@
  * sigma in voxels; f counts as 0 beyond the grid, so what lies near the border fades. Fields
  * [components][n1][n2][n3], planar. demons2020 equation 1 prints exp(-d^2 / sigma^2), no normalisation and d up to
  * nint(3 sigma): as wide as sigma / sqrt 2 here (what its authors' program does with its two widths is discussed in
- * experiments/demons2020/figure9.yaml). Source: demons2020, Algorithm 2. */
+ * experiments/demons2020/README.md). Source: demons2020, Algorithm 2. */
 #ifndef RB_SMOOTH_H
 #define RB_SMOOTH_H
 
