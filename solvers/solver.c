@@ -9,6 +9,7 @@
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
+/* Axes of experiments write sigma_fluid what the command line writes sigma-fluid. */
 static int same_name(const char *a, const char *b) {
   while (*a && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) a++, b++;
   return *a == '\0' && *b == '\0';
@@ -20,6 +21,8 @@ const rb_solver_option *rb_solver_option_find(const rb_solver_option *table, con
   return NULL;
 }
 
+/* A finite number within the option's range, and whole where the option is. What strtod leaves behind or skips before
+ * it makes the text no number. */
 static rb_status parse_number(const rb_solver_option *o, const char *text, double *out) {
   char *end;
   *out = strtod(text, &end);
@@ -55,6 +58,7 @@ static rb_status parse_choice(const rb_solver_option *o, const char *text, int *
   return RB_FAIL(RB_EINVAL, "unknown %s '%s'; these are known: %s", o->name, text, o->choices);
 }
 
+/* An option lies at its offset in the solver's own struct; memcpy, as the struct's type is not known here. */
 rb_status rb_solver_option_set(const rb_solver_option *o, void *options, const char *text) {
   rb_status st = RB_OK;
   char *to = (char *)options + o->offset;
@@ -123,6 +127,7 @@ const char *rb_solver_end_name(rb_solver_end e) {
   return names[e];
 }
 
+/* A value for which there is no memory is counted, not dropped in silence. */
 static void append(rb_solution *s, rb_scalar **list, int *count, rb_scalar one) {
   rb_scalar *more = realloc(*list, ((size_t)*count + 1) * sizeof *more);
   if (!more) {
@@ -139,6 +144,7 @@ void rb_solution_part(rb_solution *s, const char *name, double seconds) {
   append(s, &s->parts, &s->part_count, (rb_scalar){name, "s", "", seconds});
 }
 
+/* The table grows by doubling; the watcher sees a row whether or not there was memory for it. */
 void rb_solution_row(rb_solution *s, const double *row) {
   const size_t bytes = (size_t)s->columns * sizeof *row;
   if (s->rows == s->room) {
@@ -190,6 +196,7 @@ rb_status rb_solver_find(const char *name, const rb_solver **out) {
   return RB_FAIL(RB_ENOTFOUND, "no method '%s': %s", name, names);
 }
 
+/* The columns of the history are the contract's; a solve that converged did what was asked. */
 rb_status rb_solver_solve(const rb_solver *s, void *state, rb_solution *solution) {
   rb_solution_free(solution);
   while (s->history[solution->columns].name) solution->columns++;

@@ -46,6 +46,7 @@ struct __align__(sizeof(float) * V) pack {
   float v[V];
 };
 
+/* a x + b y + c z. A factor of 0 keeps its operand out, whatever it holds: 0 times NaN would be NaN. */
 struct combine_op {
   float a, b, c;
   __device__ float operator()(float x, float y, float z) const {
@@ -58,6 +59,7 @@ struct fill_op {
   float a;
   __device__ float operator()(float, float, float) const { return a; }
 };
+/* a x y + c z, likewise. */
 struct multiply_op {
   float a, c;
   __device__ float operator()(float x, float y, float z) const {
@@ -85,6 +87,7 @@ static __global__ void __launch_bounds__(THREADS)
   reinterpret_cast<pack<V> *>(z)[i] = pz;
 }
 
+/* By packs of four where the length and all three addresses allow it; else value by value. */
 template <class OP>
 static rb_status apply(OP op, int64_t n, const void *x, const void *y, int read_z, void *z) {
   rb_status st = RB_OK;
@@ -118,6 +121,7 @@ static rb_status divide(rb_field_plan *, int64_t n, double a, const void *x, con
   return apply(op, n, x, y, 0, z);
 }
 
+/* x = node + a v + b w: a thread a node, all three components. */
 static __global__ void __launch_bounds__(THREADS)
     displace_kernel(int n1, int n2, int n3, float3 a, const float *__restrict__ v, float3 b,
                     const float *__restrict__ w, float *__restrict__ x) {
@@ -145,6 +149,7 @@ done:
 
 /* ---- reductions --------------------------------------------------------------------------------------- */
 
+/* Butterflies over the 32 lanes: every lane has the result, in one fixed order of additions. */
 static __device__ double warp_sum(double v) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
   return v;
@@ -154,11 +159,13 @@ static __device__ double warp_least(double v) {
   return v;
 }
 
-/* Values of the block's threads joined in thread 0. */
-struct joined {
+/* Values of the block's threads, reduced in thread 0. */
+struct reduced {
   double sum, least, greatest;
 };
-static __device__ joined join_block(double sum, double least, double greatest) {
+/* A warp leaves its values in shared memory; after the barrier warp 0 reduces the eight warps' values. Called once a
+ * kernel: a second call would need a barrier before it writes. */
+static __device__ reduced reduce_block(double sum, double least, double greatest) {
   __shared__ double s[3][THREADS / 32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   sum = warp_sum(sum), least = warp_least(least), greatest = -warp_least(-greatest);
@@ -170,10 +177,11 @@ static __device__ joined join_block(double sum, double least, double greatest) {
     least = warp_least(in ? s[1][lane] : INFINITY);
     greatest = -warp_least(in ? -s[2][lane] : INFINITY);
   }
-  joined j = {sum, least, greatest};
+  reduced j = {sum, least, greatest};
   return j;
 }
 
+/* A thread walks the array in strides of the whole grid; float32 products are exact in float64. */
 template <int V>
 static __global__ void __launch_bounds__(THREADS)
     dot_partial(int64_t packs, const float *x, const float *y, double *partial) {
@@ -183,7 +191,7 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int k = 0; k < V; k++) sum = fma((double)a.v[k], (double)b.v[k], sum);
   }
-  joined j = join_block(sum, 0, 0);
+  reduced j = reduce_block(sum, 0, 0);
   if (threadIdx.x == 0) partial[blockIdx.x] = j.sum;
 }
 static __global__ void __launch_bounds__(THREADS) extremes_partial(int64_t n, const float *x, double *partial) {
@@ -192,7 +200,7 @@ static __global__ void __launch_bounds__(THREADS) extremes_partial(int64_t n, co
     double v = (double)x[i];
     sum += v, least = fmin(least, v), greatest = fmax(greatest, v);
   }
-  joined j = join_block(sum, least, greatest);
+  reduced j = reduce_block(sum, least, greatest);
   if (threadIdx.x == 0)
     partial[blockIdx.x] = j.sum, partial[PARTIALS + blockIdx.x] = j.least,
     partial[2 * PARTIALS + blockIdx.x] = j.greatest;
@@ -203,7 +211,7 @@ static __global__ void __launch_bounds__(THREADS) finish(int blocks, int all, co
     sum += partial[i];
     if (all) least = fmin(least, partial[PARTIALS + i]), greatest = fmax(greatest, partial[2 * PARTIALS + i]);
   }
-  joined j = join_block(sum, least, greatest);
+  reduced j = reduce_block(sum, least, greatest);
   if (threadIdx.x) return;
   out[0] = j.sum;
   if (all) out[1] = j.least, out[2] = j.greatest;

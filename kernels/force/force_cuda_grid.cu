@@ -38,6 +38,9 @@ done:
   return st;
 }
 
+/* A block owns 32 x 8 nodes of a plane, a thread one of them with all three components. Neighbours come through L1
+ * (__ldg); what is used once, the fixed image and the force, passes by it (__ldcs, __stcs). One-sided differences at
+ * the border. */
 static __global__ void __launch_bounds__(WIDE *HIGH)
     force_kernel(int n1, int n2, int n3, float ratio, const float *__restrict__ fixed, const float *__restrict__ w,
                  float *__restrict__ u) {
@@ -78,6 +81,7 @@ static __device__ double block_sum(double v) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
   return v; /* of thread 0 */
 }
+/* Partial sums in strides of the whole grid, one a block; the next kernel adds them in a fixed order. */
 static __global__ void __launch_bounds__(THREADS)
     energy_kernel(int64_t n, const float *__restrict__ fixed, const float *__restrict__ w, double *partial) {
   double sum = 0;
@@ -88,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS)
   sum = block_sum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
-static __global__ void __launch_bounds__(THREADS) join_kernel(int count, const double *partial, double *out) {
+static __global__ void __launch_bounds__(THREADS) reduce_partials(int count, const double *partial, double *out) {
   double sum = 0;
   for (int i = threadIdx.x; i < count; i += THREADS) sum += partial[i];
   sum = block_sum(sum);
@@ -100,7 +104,7 @@ static rb_status energy(rb_force_plan *head, const void *fixed, const void *warp
   const int64_t n = rb_grid_points(head->desc.grid);
   const unsigned blocks = rb_blocks(n, THREADS) < (unsigned)PARTIALS ? rb_blocks(n, THREADS) : (unsigned)PARTIALS;
   RB_LAUNCH(energy_kernel, blocks, THREADS, 0, n, (const float *)fixed, (const float *)warped, p->partial);
-  RB_LAUNCH(join_kernel, 1, THREADS, 0, (int)blocks, p->partial, kept);
+  RB_LAUNCH(reduce_partials, 1, THREADS, 0, (int)blocks, p->partial, kept);
 done:
   return st;
 }

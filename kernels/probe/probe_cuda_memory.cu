@@ -7,14 +7,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* 2 GiB an array, far beyond any cache, but at most an eighth of what is free: three arrays live at once. */
 static size_t large(const rb_backend *b) {
   size_t total = 0, available = 0;
   if (b->memory(&total, &available) != RB_OK) return (size_t)1 << 28;
   size_t want = (size_t)2 << 30;
   return available / 8 < want ? available / 8 / 4096 * 4096 : want;
 }
+/* Fits with room to spare, so that nothing is evicted between the rounds. */
 static size_t quarter_l2(const rb_backend *b) { return b->cache_bytes() / 4 / 4096 * 4096; }
 
+/* A thread moves four packs of 16 bytes, 256 packs apart: loads of a warp are contiguous, and all four are under way
+ * before the first is stored. A block owns 1024 packs. */
 static __global__ void __launch_bounds__(256)
     copy_kernel(const float4 *__restrict__ in, float4 *__restrict__ out, int64_t n) {
   int64_t i = (int64_t)blockIdx.x * 1024 + threadIdx.x;
@@ -26,6 +30,7 @@ static __global__ void __launch_bounds__(256)
   for (int q = 0; q < 4; q++)
     if (i + 256 * q < n) out[i + 256 * q] = v[q];
 }
+/* What is left of a length that is no multiple of four floats. */
 static __global__ void copy_scalar(const float *__restrict__ in, float *__restrict__ out, int64_t first, int64_t n) {
   int64_t i = first + (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[i];
@@ -59,6 +64,9 @@ static __global__ void __launch_bounds__(HALO_LANES *HALO_ROWS)
   __shared__ __align__(16) float s[HIGH][WIDE];
   const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
   const int x0 = blockIdx.x * RB_HALO_TILE_X, y0 = blockIdx.y * RB_HALO_TILE_Y;
+  /* Warp threadIdx.y loads every HALO_ROWS-th row of tile and halo; its lanes the row's 16-byte packs. Rows of the
+   * tile itself have a halo left and right, which the first lanes add; corners are not loaded, no stencil along axes
+   * wants them. */
 #pragma unroll
   for (int q = 0; q < HIGH / HALO_ROWS; q++) {
     const int r = threadIdx.y + q * HALO_ROWS, inner = r >= RB_HALO_WIDTH && r < HIGH - RB_HALO_WIDTH;
@@ -71,7 +79,7 @@ static __global__ void __launch_bounds__(HALO_LANES *HALO_ROWS)
       *(pack<V> *)&s[r][c] = *(const pack<V> *)&row[rb_wrap_near(x0 + c - RB_HALO_WIDTH, n3)];
     }
   }
-  __syncthreads();
+  __syncthreads(); /* the tile is whole: rows are read by other warps than loaded them */
 #pragma unroll
   for (int q = 0; q < RB_HALO_TILE_Y / HALO_ROWS; q++) {
     const int r = threadIdx.y + q * HALO_ROWS, y = y0 + r;
@@ -101,10 +109,12 @@ done:
   return st;
 }
 
+/* Whole numbers below 1021 (a prime: no period of the hardware's fits), times scale: exact in float32. */
 static __global__ void fill_kernel(float *a, int64_t n, float scale) {
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) a[i] = scale * (float)(i % 1021);
 }
+/* A thread owns two packs, 256 apart; two reads and a write each. */
 static __global__ void __launch_bounds__(256) triad_kernel(float4 *__restrict__ a, const float4 *__restrict__ b,
                                                            const float4 *__restrict__ c, float s, int64_t n) {
   int64_t i = (int64_t)blockIdx.x * 512 + threadIdx.x;
@@ -130,6 +140,7 @@ static __global__ void __launch_bounds__(512)
 
 enum { COPY, MEMCPY, COPY_HALO, TRIAD, L2 };
 
+/* One timed pass. L2: four blocks of 512 threads a multiprocessor, all that can be resident, read 20 times. */
 static rb_status one_pass(int what, float *a, float *b, float *c, size_t bytes, rb_grid g) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(g);
@@ -158,6 +169,7 @@ done:
   return st;
 }
 
+/* The last 4096 values: what a kernel that stopped early or skipped the tail would miss. */
 static rb_status verify(int what, const float *a, int64_t n) {
   rb_status st = RB_OK;
   float head[4096];
@@ -177,6 +189,7 @@ done:
   return st;
 }
 
+/* Three passes of warm-up, then `samples` timed ones; the median of their rates. Verified after the last. */
 static rb_status measure(const rb_backend *backend, int what, size_t bytes, int samples, double *rate) {
   rb_status st = RB_OK;
   float *a = NULL, *b = NULL, *c = NULL;

@@ -57,6 +57,8 @@ static layout layout_of(const rb_spectral_desc *d) {
   return l;
 }
 
+/* sqrt(2) for a coefficient whose complex conjugate the half spectrum leaves out, so that dot products of
+ * coefficients are those of the fields; 1 on the planes k3 = 0 and Nyquist, which hold both. */
 static __device__ __forceinline__ float weight_of(const layout &l, int64_t p) {
   int k3 = (int)(p % (l.n3 / 2 + 1));
   return k3 == 0 || 2 * k3 == l.n3 ? 1.0f : 1.41421356237f;
@@ -106,6 +108,7 @@ static __global__ void __launch_bounds__(256)
   for (int i = 0; i < C; i++) out[i * l.count + p] = sum[i];
 }
 
+/* A thread a coefficient, with all its components. */
 static rb_status launch_pass(const rb_spectral_desc *d, rb_spectral_op op_u, const float2 *u, double scale,
                              int weight_power, rb_spectral_op op_c, const float2 *c, float2 *out) {
   rb_status st = RB_OK;
@@ -118,6 +121,7 @@ done:
   return st;
 }
 
+/* Field to field: there, times the symbol and 1 / N, back. */
 static rb_status apply(rb_spectral_plan *head, const rb_spectral_op *op, const void *in, void *out) {
   rb_status st = RB_OK;
   cufft_plan *p = (cufft_plan *)head;
@@ -129,6 +133,7 @@ done:
   return st;
 }
 
+/* Field (and coefficients c) to coefficients, scaled so that norms agree. */
 static rb_status analyse(rb_spectral_plan *head, const rb_spectral_op *of, const void *f, const rb_spectral_op *oc,
                          const void *c, void *out) {
   rb_status st = RB_OK;

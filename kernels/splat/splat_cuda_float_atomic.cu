@@ -22,6 +22,8 @@ static rb_status plan_floats(const rb_backend *backend, const rb_splat_desc *d, 
   (void)d;
   return splat_plan_create(backend, 0, out);
 }
+/* Sums are 0, then every point adds its eight (64) weights: the order of additions, and so the last bits, differ from
+ * run to run. */
 static rb_status run_floats(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
   const rb_splat_desc *d = &head->desc;
@@ -53,6 +55,8 @@ static rb_status plan_vectors(const rb_backend *backend, const rb_splat_desc *d,
   return splat_plan_create(backend, room_vectors(d), out);
 }
 
+/* One thread a point: one 16-byte atomic a node (sm_90) where floats would take one a component. A node's floats lie
+ * side by side in `sums`; absent components stay 0. */
 template <int BASIS, int COMPONENTS>
 static __global__ void __launch_bounds__(THREADS)
     add_vectors(splat_layout l, int boundary, const float *__restrict__ x, const float *__restrict__ m, float4 *sums,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A plan of one component for this alone: smoothing happens twice a registration, and its spectrum need not stay. */
 rb_status rb_claire_smooth(const rb_claire *c, double sigma, rb_array f) {
   rb_status st = RB_OK;
   const rb_variant *v;
@@ -53,6 +54,7 @@ rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const
   return d;
 }
 
+/* What a caller may get wrong; ranges of the command line stand in claire_solver.c. */
 static rb_status check_options(const rb_claire_options *o) {
   rb_status st = RB_OK;
   RB_CHECK(o->beta > 0 && isfinite(o->beta), RB_EINVAL, "beta is %g; it must be positive", o->beta);
@@ -68,6 +70,8 @@ done:
   return st;
 }
 
+/* Front doors of the kernels: transport of images and adjoints, spectral operators of velocities, and vectors of
+ * `unknowns` values. Their scratch is theirs; fields that several steps share are allocated in rb_claire_create. */
 static rb_status create_plans(rb_claire *c) {
   rb_status st = RB_OK;
   const rb_variant *transport, *spectral;
@@ -99,9 +103,11 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   c->options = *options;
   c->grid = grid;
   c->n = rb_grid_points(grid);
+  /* the optimiser moves velocities at the nodes, or their half spectra as real numbers */
   c->unknowns = 3 * (c->config.coordinates == RB_COEFFICIENTS ? rb_spectral_coefficients(grid) : c->n);
   RB_CHECK(c->unknowns < (int64_t)1 << 31, RB_EUNSUPPORTED,
            "PETSc's 32-bit indices end at 2^31 values, %lld needed; take a smaller size", (long long)c->unknowns);
+  /* a node's share of the volume: sums over nodes become integrals */
   c->hd = rb_grid_spacing(grid, 0) * rb_grid_spacing(grid, 1) * rb_grid_spacing(grid, 2);
   RB_TRY(create_plans(c));
   rb_array *scalars[] = {&c->template_image, &c->reference_image, &c->lambda};

@@ -73,6 +73,7 @@ done:
   return st;
 }
 
+/* Both images go to files of a temporary folder once; every solve starts the program anew on them. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
@@ -98,6 +99,7 @@ done:
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
+/* What a program writes that gave up: zeros, or one shift. */
 static int is_constant(const float *u, int64_t n) {
   for (int c = 0; c < 3; c++)
     for (int64_t i = 1; i < n; i++)
@@ -105,6 +107,7 @@ static int is_constant(const float *u, int64_t n) {
   return 1;
 }
 
+/* The program's own word counts for nothing: the template is warped by its displacement here. */
 static rb_status judge(state *s, rb_solution *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->grid);
@@ -127,6 +130,8 @@ done:
   return st;
 }
 
+/* An earlier field is removed first, so that only this run's can be read; a field that is missing or constant is a
+ * failure whatever the exit code. */
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;

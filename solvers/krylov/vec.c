@@ -26,8 +26,10 @@ static store next;
   } while (0)
 
 static store *of(Vec v) { return v->data; }
+/* One process holds a whole vector: local and global size are one. */
 static int64_t length(Vec v) { return v->map->n; }
 
+/* Gives memory back; the store itself stays until PETSc lets go of the vector. */
 static void release(store *s) {
   rb_field_destroy(s->field);
   rb_array_destroy(&s->values);
@@ -46,6 +48,7 @@ static PetscErrorCode destroy(Vec v) {
   return PetscFree(v->data);
 }
 
+/* Type, place and kin come from `next`, which construct reads: PETSc copies only sizes. */
 static PetscErrorCode duplicate(Vec v, Vec *out) {
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), out));
   PetscCall(VecSetSizes(*out, v->map->n, v->map->N));
@@ -75,6 +78,7 @@ static PetscErrorCode set(Vec z, PetscScalar a) {
   TRY(rb_field_fill(of(z)->field, length(z), a, of(z)->values));
   return 0;
 }
+/* z = a x + b y + c z by one kernel; PETSc's seven linear operations are cases of it. */
 static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y, PetscScalar c) {
   TRY(rb_field_combine(of(z)->field, length(z), a, x ? of(x)->values : rb_array_none(), b,
                        y ? of(y)->values : rb_array_none(), c, of(z)->values));
@@ -127,6 +131,8 @@ static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
   return 0;
 }
 
+/* PETSc calls this for VecSetType: a store in the list of those alive, our operations, then memory. Failing half-way
+ * leaves a vector that destroy can take. */
 static PetscErrorCode construct(Vec v) {
   store *s;
   rb_field_desc d = {.count = v->map->n, .dtype = next.values.dtype};
@@ -187,6 +193,7 @@ done:
   return st;
 }
 
+/* PETSc's solvers keep duplicates until they are destroyed themselves: the kin's memory goes at once. */
 void rb_vec_destroy(Vec *v) {
   if (!*v) return;
   const long kin = of(*v)->kin;
@@ -195,6 +202,7 @@ void rb_vec_destroy(Vec *v) {
     if (s->kin == kin) release(s);
 }
 
+/* To be written: PETSc's cached norms are void from here on. */
 rb_array rb_vec_data(Vec v) {
   PetscObjectStateIncrease((PetscObject)v);
   return of(v)->values;
