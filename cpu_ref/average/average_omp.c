@@ -5,10 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Either precision and either kind of sums. */
 static rb_status supports(const rb_average_desc *d) {
   (void)d;
   return RB_OK;
 }
+/* The sums are the front door's: no memory of its own. */
 static rb_status plan(const rb_backend *b, const rb_average_desc *d, rb_average_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -36,6 +38,8 @@ static void destroy(rb_average_plan *p) { free(p); }
 DEFINE(float, f32)
 DEFINE(double, f64)
 
+/* fixed: sums += rint(2^20 w image); finish divides by 2^20 total.  float: sums += w image in the data's precision.
+ * Values are independent: a voxel's sum is over the calls, in their order. */
 static rb_status add(rb_average_plan *p, double weight, const void *image) {
   const int64_t n = p->desc.count;
   const int fixed = p->desc.kind == RB_SUM_FIXED, wide = p->desc.dtype == RB_F64;
@@ -46,9 +50,11 @@ static rb_status add(rb_average_plan *p, double weight, const void *image) {
   return RB_OK;
 }
 
+/* out = sums / (unit * total); unit 2^20 of the fixed kind, 1 of the other. */
 static rb_status finish(rb_average_plan *p, double total, void *out) {
   const int64_t n = p->desc.count;
   const int fixed = p->desc.kind == RB_SUM_FIXED, wide = p->desc.dtype == RB_F64;
+  /* the quotient in double, rounded once */
   if (fixed && wide) finish_fixed_f64(n, RB_AVERAGE_UNIT * total, p->sums, out);
   if (fixed && !wide) finish_fixed_f32(n, RB_AVERAGE_UNIT * total, p->sums, out);
   if (!fixed && wide) finish_float_f64(n, total, p->sums, out);

@@ -7,6 +7,7 @@
 
 typedef struct {
   rb_average_plan head;
+  /* sums of the floating kind; head.sums holds those of the fixed kind */
   double *wide; /* [count] */
 } ref_plan;
 
@@ -18,6 +19,7 @@ static void destroy(rb_average_plan *head) {
   free(((ref_plan *)head)->wide);
   free(head);
 }
+/* `wide` begins at 0: calloc. head.sums is made by the front door. */
 static rb_status plan(const rb_backend *b, const rb_average_desc *d, rb_average_plan **out) {
   rb_status st = RB_OK;
   ref_plan *p = calloc(1, sizeof *p);
@@ -32,14 +34,17 @@ done:
   return st;
 }
 
+/* Intensities as double: the weighted product is made in double in both kinds. */
 static double get(const rb_average_plan *p, const void *f, int64_t i) {
   return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
 }
 
+/* fixed: sums += rint(2^20 w image), a whole number.  float: in double, w image. */
 static rb_status add(rb_average_plan *head, double weight, const void *image) {
   ref_plan *p = (ref_plan *)head;
   for (int64_t i = 0; i < head->desc.count; i++) {
     if (head->desc.kind == RB_SUM_FIXED)
+      /* fixed point is exact once rounded: the same whole numbers as all variants have */
       ((int32_t *)head->sums)[i] += (int32_t)rint(RB_AVERAGE_UNIT * weight * get(head, image, i));
     else
       p->wide[i] += weight * get(head, image, i);
@@ -50,6 +55,7 @@ static rb_status add(rb_average_plan *head, double weight, const void *image) {
 static rb_status finish(rb_average_plan *head, double total, void *out) {
   const ref_plan *p = (ref_plan *)head;
   for (int64_t i = 0; i < head->desc.count; i++) {
+    /* fixed: sums / (2^20 total);  float: sums / total */
     const double mean =
         head->desc.kind == RB_SUM_FIXED ? ((int32_t *)head->sums)[i] / (RB_AVERAGE_UNIT * total) : p->wide[i] / total;
     if (head->desc.dtype == RB_F64)
@@ -60,6 +66,7 @@ static rb_status finish(rb_average_plan *head, double total, void *out) {
   return RB_OK;
 }
 
+/* head.sums is cleared by the front door. */
 static void clear(rb_average_plan *head) {
   for (int64_t i = 0; i < head->desc.count; i++) ((ref_plan *)head)->wide[i] = 0;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* The gathers are shared with the CUDA variant; here they are plain functions, once a precision. */
 #define FUNCTION static inline
 #define REAL float
 #define SUFFIX(name) name##_f32
@@ -16,6 +17,7 @@
 #include "kernels/currents/currents_gather.h"
 #include "cpu_ref/currents/currents_mesh_real.h"
 
+/* Each pass by the plan's type; made_for, as head.desc is not filled in while the plan is made. */
 static rb_status to_grid(rb_currents_mesh *p, const void *y) {
   if (p->made_for.dtype == RB_F64)
     to_grid_f64(p, y);
@@ -23,6 +25,7 @@ static rb_status to_grid(rb_currents_mesh *p, const void *y) {
     to_grid_f32(p, y);
   return RB_OK;
 }
+/* the energy, and F^ *= K^ / N */
 static rb_status filter(rb_currents_mesh *p) {
   if (p->made_for.dtype == RB_F64)
     filter_f64(p);
@@ -30,6 +33,7 @@ static rb_status filter(rb_currents_mesh *p) {
     filter_f32(p);
   return RB_OK;
 }
+/* u and z at n places, from the field on the grid */
 static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const void *pair, void *u, void *z) {
   if (p->made_for.dtype == RB_F64)
     gather_f64(p, n, x, pair, u, z);
@@ -38,6 +42,7 @@ static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const voi
   return RB_OK;
 }
 
+/* What differs from cuda/mesh: the transform and three passes. The rest is kernels/currents/currents_mesh.c. */
 static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, filter, gather};
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   return rb_currents_mesh_plan(backend, d, &parts, out);

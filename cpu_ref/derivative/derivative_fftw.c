@@ -5,17 +5,23 @@
 
 #include <stdlib.h>
 
+/* d f / d x_a = F^-1 (i k_a F f) / N on the grid of period 2 pi, where wave numbers are whole numbers; the Nyquist
+ * mode is dropped. Roundings are those of the transforms, in the plan's precision. */
 typedef struct {
   rb_derivative_plan head;
   rb_fft *fft;
+  /* two half spectra: the inverse transform destroys `work`, while `spectrum` serves all three components of a
+   * gradient */
   void *spectrum, *work;
 } fftw_variant;
 
+/* Finite differences are cpu/omp's; this variant is the spectral scheme alone, in either precision. */
 static rb_status supports(const rb_derivative_desc *desc) {
   if (desc->scheme != RB_SPECTRAL) return RB_FAIL(RB_EUNSUPPORTED, "cpu/fftw is spectral; fd2 and fd8 are cpu/omp");
   return RB_OK;
 }
 
+/* Also of plans that were made in part: releasing and destroying take NULL. */
 static void destroy(rb_derivative_plan *head) {
   fftw_variant *p = (fftw_variant *)head;
   rb_release(head->backend, p->spectrum);
@@ -29,6 +35,7 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc,
   fftw_variant *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
+  /* one field a transform; planned by measuring */
   RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, RB_FFT_MEASURED, &p->fft));
   RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->spectrum));
   RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->work));
@@ -39,7 +46,9 @@ done:
   return st;
 }
 
-/* to = i k_axis from / N, or to += ... when add. One definition a precision. */
+/* to = i k_axis from / N, or to += ... when add. One definition a precision.
+ * i k (re + i im) = -k im + i k re, for the integer wave number k of the axis; N = n1 n2 n3 of the unscaled
+ * transforms. A row (i, j) holds n3/2 + 1 pairs and is one thread's. The Nyquist mode has k = 0. */
 #define DEFINE_PASS(REAL, SUFFIX)                                                                             \
   static void pass_##SUFFIX(rb_grid g, int axis, const REAL *from, REAL *to, int add) {                       \
     int64_t n3 = g.n[2] / 2 + 1;                                                                              \
@@ -59,6 +68,7 @@ done:
 DEFINE_PASS(float, f32)
 DEFINE_PASS(double, f64)
 
+/* The same for either type: from and to are half spectra of pairs. */
 static void pass(const rb_derivative_desc *d, int axis, const void *from, void *to, int add) {
   if (d->dtype == RB_F64)
     pass_f64(d->grid, axis, from, to, add);
@@ -66,6 +76,7 @@ static void pass(const rb_derivative_desc *d, int axis, const void *from, void *
     pass_f32(d->grid, axis, from, to, add);
 }
 
+/* One transform of f, then component after component: i k_a f^ into `work`, and back into g_a. */
 static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   fftw_variant *p = (fftw_variant *)head;
   size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
@@ -77,11 +88,13 @@ static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   return RB_OK;
 }
 
+/* Derivatives add up among the coefficients, so that a single inverse transform suffices. */
 static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   fftw_variant *p = (fftw_variant *)head;
   size_t field = (size_t)rb_grid_points(head->desc.grid) * rb_dtype_size(head->desc.dtype);
   for (int a = 0; a < 3; a++) {
     rb_fft_forward(p->fft, 1, (const char *)v + a * field, p->spectrum);
+    /* sum_a i k_a v^_a in `work`, in the order of the axes; one inverse transform of the sum */
     pass(&head->desc, a, p->spectrum, p->work, a > 0);
   }
   rb_fft_inverse(p->fft, 1, p->work, d);

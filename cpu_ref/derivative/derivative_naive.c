@@ -15,24 +15,28 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc,
   return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
 }
 
+/* (1/h) sum_{l=1..4} c_l (f_{i+l} - f_{i-l}) as eight single terms, from l = -4 to 4, indices modulo n */
 static float partial(rb_grid g, const float *f, int axis, int64_t i[3]) {
   float sum = 0;
   for (int l = -4; l <= 4; l++) {
     if (l == 0) continue;
     int64_t k[3] = {i[0], i[1], i[2]};
     k[axis] = rb_wrap(i[axis] + l, g.n[axis]);
+    /* c_l / h with the sign of l, divided and rounded anew for every tap */
     float c = (float)((l < 0 ? -rb_fd8[-l - 1] : rb_fd8[l - 1]) / rb_grid_spacing(g, axis));
     sum += c * f[(k[0] * g.n[1] + k[1]) * g.n[2] + k[2]];
   }
   return sum;
 }
 
+/* `at` runs along with the three indices: the flat index of node i. */
 static rb_status apply(rb_derivative_plan *p, const float *in, float *out, int divergence) {
   rb_grid g = p->desc.grid;
   int64_t n = rb_grid_points(g), at = 0, i[3];
   for (i[0] = 0; i[0] < g.n[0]; i[0]++)
     for (i[1] = 0; i[1] < g.n[1]; i[1]++)
       for (i[2] = 0; i[2] < g.n[2]; i[2]++, at++) {
+        /* gradient: component a from the one field. divergence: component a from v_a, and the sum. */
         float d[3];
         for (int a = 0; a < 3; a++) d[a] = partial(g, divergence ? in + a * n : in, a, i);
         if (divergence)

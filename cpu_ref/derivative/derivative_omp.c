@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* The body twice, for float and double. */
 #define REAL float
 #define SUFFIX(name) name##_f32
 #include "cpu_ref/derivative/derivative_fd_real.h"
@@ -17,6 +18,7 @@ static rb_status supports(const rb_derivative_desc *desc) {
   if (desc->scheme == RB_SPECTRAL) return RB_FAIL(RB_EUNSUPPORTED, "cpu/omp is fd2 and fd8; spectral is cpu/fftw");
   return RB_OK;
 }
+/* Nothing but the common head: coefficients are made in each call. */
 static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
   (void)backend, (void)desc;
   *out = calloc(1, sizeof **out);

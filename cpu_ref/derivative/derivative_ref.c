@@ -8,9 +8,11 @@
 
 typedef struct {
   rb_derivative_plan head;
+  /* exact for all three schemes: each is a linear map of a line that commutes with shifts */
   double *stencil[3]; /* periodic convolution kernel of d/dx_a: n_a values */
 } ref_plan;
 
+/* All three schemes, either precision, axes of any length. */
 static rb_status supports(const rb_derivative_desc *desc) {
   (void)desc;
   return RB_OK;
@@ -18,6 +20,9 @@ static rb_status supports(const rb_derivative_desc *desc) {
 
 /* s with (d f)_i = sum_j s_{(i-j) mod n} f_j */
 static void make_stencil(double *s, int64_t n, rb_scheme scheme) {
+  /* spectral:  s_m = 1/n sum_k i w_k exp(i w_k m h) = -1/n sum_k w_k sin(w_k m h), real, as k and -k are
+   *            conjugate; w_k = 0 at Nyquist
+   * FD:        (1/h) sum_l c_l (f_{i+l} - f_{i-l}): f_{i+l} has i - j = -l, f_{i-l} has i - j = l */
   double h = RB_TWO_PI / (double)n;
   for (int64_t m = 0; m < n; m++) s[m] = 0;
   if (scheme == RB_SPECTRAL) {
@@ -28,9 +33,11 @@ static void make_stencil(double *s, int64_t n, rb_scheme scheme) {
       }
     return;
   }
+  /* FD8: c = 4/5, -1/5, 4/105, -1/280;  FD2: 1/2 */
   int taps = scheme == RB_FD8 ? 4 : 1;
   for (int l = 1; l <= taps; l++) {
     double c = (scheme == RB_FD8 ? rb_fd8[l - 1] : 0.5) / h;
+    /* added, not set: on short axes several taps meet the same node */
     s[rb_wrap(-l, n)] += c;
     s[rb_wrap(l, n)] -= c;
   }
@@ -47,11 +54,13 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc,
   *out = &p->head;
   return RB_OK;
 done:
+  /* calloc left NULL in what was not reached */
   for (int a = 0; p && a < 3; a++) rb_release(backend, p->stencil[a]);
   free(p);
   return st;
 }
 
+/* Values are widened to double on reading and rounded once on writing. */
 static double load(rb_dtype t, const void *f, int64_t i) {
   return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
 }
@@ -65,16 +74,19 @@ static void store(rb_dtype t, void *f, int64_t i, double v) {
 /* d f / d x_axis at flat index i of the field that starts at `offset`. */
 static double partial(const ref_plan *p, const void *f, int64_t offset, int axis, int64_t i) {
   const rb_derivative_desc *d = &p->head.desc;
+  /* the line through i along the axis begins at `line`; its node j is `stride` j further */
   int64_t n = d->grid.n[axis], stride = axis == 2 ? 1 : axis == 1 ? d->grid.n[2] : d->grid.n[1] * d->grid.n[2];
   int64_t at = i / stride % n, line = i - at * stride;
   double sum = 0;
   for (int64_t j = 0; j < n; j++) {
     double s = p->stencil[axis][rb_wrap(at - j, n)];
+    /* finite differences: all but 2 or 8 terms are 0 */
     if (s != 0) sum += s * load(d->dtype, f, offset + line + j * stride);
   }
   return sum;
 }
 
+/* g_a = d f / d x_a: three planar components of one field. */
 static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   int64_t n = rb_grid_points(head->desc.grid);
   for (int a = 0; a < 3; a++)
@@ -82,6 +94,7 @@ static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   return RB_OK;
 }
 
+/* d = sum_a d v_a / d x_a: component a begins at value a * N. The sum is rounded once. */
 static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   int64_t n = rb_grid_points(head->desc.grid);
   for (int64_t i = 0; i < n; i++) {

@@ -16,6 +16,7 @@ static rb_status supports(const rb_elements_desc *d) {
   (void)d;
   return RB_OK;
 }
+/* Elements are independent: each writes its own centre and moment. */
 static rb_status measure(const rb_elements_plan *p, const void *x, void *centres, void *moments) {
   const rb_elements_desc *d = &p->desc;
 #pragma omp parallel for schedule(static)
@@ -26,6 +27,8 @@ static rb_status measure(const rb_elements_plan *p, const void *x, void *centres
       measure_element_f32(d->dimension, p->index, d->elements, d->vertices, x, e, centres, moments);
   return RB_OK;
 }
+/* Gathered by vertex, not scattered by element: a vertex' sum is one thread's, in the order of its uses, so that no
+ * atomics are needed and the bits do not depend on the number of threads. */
 static rb_status gradient(const rb_elements_plan *p, const void *x, const void *w, const void *z, void *out) {
   const rb_elements_desc *d = &p->desc;
 #pragma omp parallel for schedule(static)

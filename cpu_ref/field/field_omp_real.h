@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Body of cpu/omp of field, included once a precision with REAL and SUFFIX(name). A term whose coefficient is 0 reads
- * z instead (times 0 is skipped by the branch outside the loop). */
+/* Body of cpu/omp of field, included once a precision with REAL and SUFFIX(name). */
 
+/* Loops below SERIAL values run in one thread; the values do not depend on it. */
 static void SUFFIX(fill)(int64_t n, REAL a, REAL *z) {
 #pragma omp parallel for simd schedule(static) if (n > SERIAL)
   for (int64_t i = 0; i < n; i++) z[i] = a;
 }
 
+/* z = a x + b y + c z. A loop for each set of coefficients that are not 0: an operand with coefficient 0 may be no
+ * array or hold NaN. Nodes are independent; x, y and z may be the same array, as each value is read before it is
+ * written.
+ */
 static void SUFFIX(combine)(int64_t n, REAL a, const REAL *x, REAL b, const REAL *y, REAL c, REAL *z) {
   if (a != 0 && b != 0 && c != 0) {
 #pragma omp parallel for simd schedule(static) if (n > SERIAL)
@@ -15,6 +19,7 @@ static void SUFFIX(combine)(int64_t n, REAL a, const REAL *x, REAL b, const REAL
 #pragma omp parallel for simd schedule(static) if (n > SERIAL)
     for (int64_t i = 0; i < n; i++) z[i] = a * x[i] + b * y[i];
   } else if (a != 0 || b != 0) {
+    /* one of the two terms: the same loop for either */
     const REAL *one = a != 0 ? x : y;
     const REAL s = a != 0 ? a : b;
     if (c != 0) {
@@ -33,6 +38,7 @@ static void SUFFIX(combine)(int64_t n, REAL a, const REAL *x, REAL b, const REAL
   }
 }
 
+/* z = a x y + c z: without c, z is not read. (a x) y, in this order. */
 static void SUFFIX(multiply)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL c, REAL *z) {
   if (c != 0) {
 #pragma omp parallel for simd schedule(static) if (n > SERIAL)
@@ -43,6 +49,7 @@ static void SUFFIX(multiply)(int64_t n, REAL a, const REAL *x, const REAL *y, RE
   }
 }
 
+/* z = (a x) / y */
 static void SUFFIX(divide)(int64_t n, REAL a, const REAL *x, const REAL *y, REAL *z) {
 #pragma omp parallel for simd schedule(static) if (n > SERIAL)
   for (int64_t i = 0; i < n; i++) z[i] = a * x[i] / y[i];
@@ -54,6 +61,9 @@ static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const 
   for (int axis = 0; axis < 3; axis++)
     for (int64_t i1 = 0; i1 < g.n[0]; i1++)
       for (int64_t i2 = 0; i2 < g.n[1]; i2++) {
+        /* X_a = i_a + a_a v_a + b_a w_a: the node's coordinate is constant along the row (x1, x2) or counts up along
+         * it (x3)
+         */
         const int64_t row = axis * n + (i1 * g.n[1] + i2) * g.n[2];
         const REAL base = axis == 0   ? (REAL)i1
                           : axis == 1 ? (REAL)i2
@@ -66,7 +76,11 @@ static void SUFFIX(displace)(rb_grid g, const double a[3], const REAL *v, const 
 
 /* Sums in blocks of fixed size, added in their order: the same bits for any number of threads. */
 static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
+  /* Block b of a group covers SUM_BLOCK values whatever the number of threads; its sum goes to its own place.
+   * Within a block the vector lanes have partial sums, whose number the compiler fixes. Products and sums in
+   * double. */
   double total = 0;
+  /* a group of at most SUM_GROUP blocks: their sums fit the stack, whatever n */
   for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
     const int64_t left = (n - group + SUM_BLOCK - 1) / SUM_BLOCK;
     double partial[SUM_GROUP] = {0};
@@ -79,12 +93,14 @@ static double SUFFIX(dot)(int64_t n, const REAL *x, const REAL *y) {
       for (int64_t i = first; i < last; i++) sum += (double)x[i] * (double)y[i];
       partial[b] = sum;
     }
+    /* in the blocks' order */
     for (int b = 0; b < blocks; b++) total += partial[b];
   }
   return total;
 }
 
 static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
+  /* Comparisons pass over a NaN, the sum does not: it tells at the end. */
   rb_extremes e = {INFINITY, -INFINITY, 0};
   for (int64_t group = 0; group < n; group += (int64_t)SUM_GROUP * SUM_BLOCK) {
     const int64_t left = (n - group + SUM_BLOCK - 1) / SUM_BLOCK;
@@ -100,6 +116,7 @@ static rb_extremes SUFFIX(extremes)(int64_t n, const REAL *x) {
         p.least = v < p.least ? v : p.least;
         p.greatest = v > p.greatest ? v : p.greatest;
       }
+      /* joined below in the blocks' order */
       partial[b] = p;
     }
     for (int b = 0; b < blocks; b++) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Operands in double, whatever the arrays hold; put rounds once. */
 static double get(rb_dtype t, const void *x, int64_t i) {
   return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
 }
@@ -14,12 +15,16 @@ static void put(rb_dtype t, void *x, int64_t i, double v) {
   else
     ((float *)x)[i] = (float)v;
 }
+/* An operand with coefficient 0 is not read. */
 static double term(rb_dtype t, double a, const void *x, int64_t i) { return a != 0 ? a * get(t, x, i) : 0; }
 
+/* z = a, z = a x + b y + c z, z = a x y + c z, z = a x / y, X = i + a v + b w: the terms are added in this order in
+ * double, and the result is rounded to the arrays' type. */
 static rb_status supports(const rb_field_desc *d) {
   (void)d;
   return RB_OK;
 }
+/* No memory of its own. */
 static rb_status plan(const rb_backend *backend, const rb_field_desc *d, rb_field_plan **out) {
   (void)backend, (void)d;
   *out = calloc(1, sizeof **out);
@@ -29,17 +34,20 @@ static rb_status fill(rb_field_plan *p, int64_t n, double a, void *z) {
   for (int64_t i = 0; i < n; i++) put(p->desc.dtype, z, i, a);
   return RB_OK;
 }
+/* z = a x + b y + c z, node by node: z may be x or y, as the node's operands are read before it is written */
 static rb_status combine(rb_field_plan *p, int64_t n, double a, const void *x, double b, const void *y, double c,
                          void *z) {
   rb_dtype t = p->desc.dtype;
   for (int64_t i = 0; i < n; i++) put(t, z, i, term(t, a, x, i) + term(t, b, y, i) + term(t, c, z, i));
   return RB_OK;
 }
+/* z = a x y + c z, pointwise */
 static rb_status multiply(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, double c, void *z) {
   rb_dtype t = p->desc.dtype;
   for (int64_t i = 0; i < n; i++) put(t, z, i, a * get(t, x, i) * get(t, y, i) + term(t, c, z, i));
   return RB_OK;
 }
+/* z = a x / y, one rounding */
 static rb_status divide(rb_field_plan *p, int64_t n, double a, const void *x, const void *y, void *z) {
   rb_dtype t = p->desc.dtype;
   for (int64_t i = 0; i < n; i++) put(t, z, i, a * get(t, x, i) / get(t, y, i));
@@ -50,6 +58,7 @@ static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const 
   int64_t n = rb_grid_points(g);
   for (int axis = 0; axis < 3; axis++)
     for (int64_t i = 0; i < n; i++) {
+      /* X_a(p) = i_a(p) + a_a v_a(p) + b_a w_a(p), in grid units */
       int64_t node[3] = {i / g.n[2] / g.n[1], i / g.n[2] % g.n[1], i % g.n[2]};
       double at = (double)node[axis];
       if (v) at += a[axis] * get(p->desc.dtype, v, axis * n + i);
@@ -58,12 +67,14 @@ static rb_status displace(rb_field_plan *p, rb_grid g, const double a[3], const 
     }
   return RB_OK;
 }
+/* In sequence, in double: products of floats are exact. */
 static rb_status dot(rb_field_plan *p, int64_t n, const void *x, const void *y, double *out) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += get(p->desc.dtype, x, i) * get(p->desc.dtype, y, i);
   *out = sum;
   return RB_OK;
 }
+/* Comparisons with a NaN are false and leave the extremes as they are; the sum keeps it. */
 static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extremes *out) {
   *out = (rb_extremes){INFINITY, -INFINITY, 0};
   for (int64_t i = 0; i < n; i++) {
@@ -72,6 +83,7 @@ static rb_status extremes(rb_field_plan *p, int64_t n, const void *x, rb_extreme
     if (v > out->greatest) out->greatest = v;
     out->sum += v;
   }
+  /* one NaN, or infinities of both signs, make the sum NaN */
   if (out->sum != out->sum) *out = (rb_extremes){NAN, NAN, NAN};
   return RB_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* Rows of x3 are shared among the threads; the energy's terms node by node, in static shares. */
 #define PARALLEL _Pragma("omp parallel for schedule(static)")
 #define PARALLEL_SUM _Pragma("omp parallel for schedule(static) reduction(+ : sum)")
 #define REAL float
@@ -25,6 +26,7 @@ static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan
   return *out ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
 }
 static void destroy(rb_force_plan *p) { free(p); }
+/* ratio = sigma_i / sigma_x, rounded to the images' precision */
 static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   if (p->desc.dtype == RB_F64)
     force_f64(p->desc.grid, ratio, fixed, warped, u);

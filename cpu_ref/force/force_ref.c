@@ -24,17 +24,22 @@ static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const 
   const rb_grid g = p->desc.grid;
   const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
   for (int64_t i = 0; i < n; i++) {
+    /* u = d g / (|g|^2 + (sigma_i/sigma_x)^2 d^2),  g = grad warped */
     const double f = get(p, fixed, i), w = get(p, warped, i), d = f - w;
+    /* slope: g = grad warped per voxel; square: |g|^2 */
     double slope[3], square = 0;
     for (int a = 0; a < 3; a++) {
+      /* inside half the rise over two voxels, at the border the rise over one, 0 along an axis of one node */
       const int64_t at = i / stride[a] % g.n[a], low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
       slope[a] = low == high ? 0
                              : (get(p, warped, i + high * stride[a]) - get(p, warped, i + low * stride[a])) /
                                    (double)(high - low);
       square += slope[a] * slope[a];
     }
+    /* under = |g|^2 + (sigma_i / sigma_x)^2 d^2 */
     const double under = square + ratio * ratio * d * d;
     for (int a = 0; a < 3; a++) {
+      /* background (0) in either image: no force */
       const double v = f != 0 && w != 0 && under > 0 ? d * slope[a] / under : 0;
       if (p->desc.dtype == RB_F64)
         ((double *)u)[a * n + i] = v;
@@ -45,6 +50,7 @@ static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const 
   return RB_OK;
 }
 
+/* sum (fixed - warped)^2 in sequence, differences of floats exact in double or rounded once. */
 static rb_status energy(rb_force_plan *p, const void *fixed, const void *warped, double *out) {
   *out = 0;
   for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) *out += pow(get(p, fixed, i) - get(p, warped, i), 2);

@@ -12,19 +12,24 @@ enum { BLOCK = 256 };
 
 typedef float (*adder)(const float *terms, int64_t n);
 
+/* One term after another: the error grows with n in the worst case, with sqrt(n) where roundings fall either way. */
 static float in_sequence(const float *t, int64_t n) {
   float sum = 0;
   for (int64_t i = 0; i < n; i++) sum += t[i];
   return sum;
 }
+/* A tree of halves: a term takes part in about log2(n / 8) + 8 additions. The last eight are added in sequence. */
 static float pairwise(const float *t, int64_t n) {
   return n <= 8 ? in_sequence(t, n) : pairwise(t, n / 2) + pairwise(t + n / 2, n - n / 2);
 }
+/* n / 256 sums of 256 terms; the sums are added in sequence. */
 static float in_blocks(const float *t, int64_t n) {
   float sum = 0;
   for (int64_t i = 0; i < n; i += BLOCK) sum += in_sequence(t + i, n - i < BLOCK ? n - i : BLOCK);
   return sum;
 }
+/* Kahan's sum: `lost` is what the last addition rounded off, with its sign turned, and is taken off the next term.
+ * It depends on additions that are made as they are written. */
 static float compensated(const float *t, int64_t n) {
   float sum = 0, lost = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -38,6 +43,7 @@ static float compensated(const float *t, int64_t n) {
 static rb_status supports(const rb_gausssum_desc *d) {
   return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "ways of adding are compared in float32");
 }
+/* The terms of a row are memory of each call. */
 static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -47,6 +53,7 @@ static void destroy(rb_gausssum_plan *p) { free(p); }
 
 /* Arrays of a call; what is NULL is not asked for. */
 typedef struct {
+  /* q, p, alpha, beta: [dim][n]; x: [dim][nx], of which q is one case */
   const float *x, *q, *p, *alpha, *beta;
   float *first, *second; /* sums [dim][nx] */
 } arrays;
@@ -54,6 +61,8 @@ typedef struct {
 /* The 2 dim terms of the pair (i, j), as gausssum.h has them. */
 static void pair_terms(const arrays *a, int dim, int64_t nx, int64_t n, float f, float s, int64_t i, int64_t j,
                        float first[3], float second[3]) {
+  /* d = x_i - q_j,  r2 = |d|^2,  pp = p_i.p_j,  e = beta_i - beta_j,  ap = alpha_i.p_j + alpha_j.p_i,  de = d.e;
+   * f = -1 / (2 sigma^2),  s = 1 / sigma^2,  g = exp(f r2) */
   float d[3], e[3], r2 = 0, pp = 0, ap = 0, de = 0;
   for (int c = 0; c < dim; c++) {
     const int64_t ci = c * nx + i, cj = c * n + j;
@@ -66,11 +75,15 @@ static void pair_terms(const arrays *a, int dim, int64_t nx, int64_t n, float f,
   const float g = expf(f * r2);
   for (int c = 0; c < dim; c++) {
     const int64_t cj = c * n + j;
+    /* backward: fq's term s g (pp (e - s de d) - ap d), fp's g (alpha_j + s de p_j);
+     * flow:     Hq's term -s g pp d, Hp's g p_j;   sum: g p_j alone */
     first[c] = !a->first ? 0 : a->alpha ? s * g * (pp * (e[c] - s * de * d[c]) - ap * d[c]) : -s * g * pp * d[c];
     second[c] = a->alpha ? g * (a->alpha[cj] + s * de * a->p[cj]) : g * a->p[cj];
   }
 }
 
+/* All terms of a row are stored, then added by `add`: the ways of adding see the same numbers. A row is one
+ * thread's, and the result does not depend on how many threads there are. */
 static rb_status sums(const rb_gausssum_plan *plan_, double sigma, int64_t nx, arrays a, adder add) {
   rb_status st = RB_OK;
   const int64_t n = plan_->desc.n;
@@ -79,7 +92,9 @@ static rb_status sums(const rb_gausssum_plan *plan_, double sigma, int64_t nx, a
   int failed = 0;
 #pragma omp parallel
   {
+    /* [6][n]: three components of first, three of second */
     float *terms = malloc((size_t)(6 * n) * sizeof *terms);
+    /* every thread must reach the loop below, also one without memory: its rows are left out, and the call fails */
     if (!terms) {
 #pragma omp atomic write
       failed = 1;
@@ -104,6 +119,8 @@ done:
   return st;
 }
 
+/* flow and backward: the rows are the points themselves, nx = n, x = q. sum: other points, and `second` alone.
+ * Where `first` is NULL, its terms are zeros that nobody adds. */
 #define VARIANT(name, add)                                                                                       \
   static rb_status name##_flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq,        \
                                void *hp) {                                                                       \

@@ -21,7 +21,9 @@ static void destroy(rb_gausssum_plan *p) { free(p); }
 static rb_status flow(rb_gausssum_plan *plan_, double sigma, const void *q_, const void *m_, void *hq_, void *hp_) {
   const int64_t n = plan_->desc.n;
   const int dim = plan_->desc.dim;
+  /* f = -1 / (2 sigma^2) and s = 1 / sigma^2 are rounded once to float */
   const float *q = q_, *p = m_, f = (float)(-0.5 / (sigma * sigma)), s = (float)(1 / (sigma * sigma));
+  /* hq and hp may be NULL; their diagonal: d_ii = 0 and G_ii = 1 */
   float *hq = hq_, *hp = hp_;
   size_t bytes = (size_t)(n * dim) * sizeof(float);
   if (hq) memset(hq, 0, bytes);
@@ -34,6 +36,9 @@ static rb_status flow(rb_gausssum_plan *plan_, double sigma, const void *q_, con
         r2 += d[c] * d[c];
         pp += p[c * n + i] * p[c * n + j];
       }
+      /* a pair (i, j), i < j, adds to both rows: G is symmetric, d_ij antisymmetric, so that j's Hq term has the
+       * other sign
+       */
       const float g = expf(f * r2);
       for (int c = 0; c < dim; c++) {
         if (hq) hq[c * n + i] -= s * g * pp * d[c], hq[c * n + j] += s * g * pp * d[c];
@@ -43,6 +48,7 @@ static rb_status flow(rb_gausssum_plan *plan_, double sigma, const void *q_, con
   return RB_OK;
 }
 
+/* fq and fp of gausssum.h, pair by pair over the upper triangle */
 static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_, const void *m_, const void *alpha_,
                           const void *beta_, void *fq_, void *fp_) {
   const int64_t n = plan_->desc.n;
@@ -50,6 +56,7 @@ static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_,
   const float *q = q_, *p = m_, *a = alpha_, *b = beta_, f = (float)(-0.5 / (sigma * sigma)),
               s = (float)(1 / (sigma * sigma));
   float *fq = fq_, *fp = fp_;
+  /* the diagonal: d = b = 0 leaves nothing of fq, and G = 1 leaves alpha_i of fp */
   memset(fq, 0, (size_t)(n * dim) * sizeof(float));
   memcpy(fp, a, (size_t)(n * dim) * sizeof(float));
   for (int64_t i = 0; i < n; i++)
@@ -63,6 +70,8 @@ static rb_status backward(rb_gausssum_plan *plan_, double sigma, const void *q_,
       const float g = expf(f * r2);
       for (int c = 0; c < dim; c++) {
         const int64_t ci = c * n + i, cj = c * n + j;
+        /* t = 1/sigma^2 G { (p_i.p_j) (b - d (d.b)/sigma^2) - d (alpha_i.p_j + alpha_j.p_i) } turns its sign with i
+         * and j exchanged; fp's bracket { alpha_j + p_j (d.b)/sigma^2 } keeps that of d.b. */
         const float t = s * g * (pp * (e[c] - s * de * d[c]) - ap * d[c]);
         fq[ci] += t, fq[cj] -= t;
         fp[ci] += g * (a[cj] + s * de * p[cj]), fp[cj] += g * (a[ci] + s * de * p[ci]);
@@ -77,6 +86,7 @@ static rb_status sum(rb_gausssum_plan *plan_, double sigma, int64_t nx, const vo
   const int dim = plan_->desc.dim;
   const float *x = x_, *q = q_, *p = m_, f = (float)(-0.5 / (sigma * sigma));
   float *out = out_;
+  /* two sets: no symmetry, all nx n pairs */
   memset(out, 0, (size_t)(nx * dim) * sizeof(float));
   for (int64_t i = 0; i < nx; i++)
     for (int64_t j = 0; j < n; j++) {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* n^2 pairs in a double loop, every pair from both ends, so that rows do not depend on one another and one row can be
+ * had alone. */
 static rb_status supports(const rb_gausssum_desc *d) {
   (void)d;
   return RB_OK;
@@ -16,6 +18,8 @@ static rb_status plan(const rb_backend *b, const rb_gausssum_desc *d, rb_gausssu
 }
 static void destroy(rb_gausssum_plan *p) { free(p); }
 
+/* Every value is widened to double on reading and rounded once on writing; nothing in between is in the arrays'
+ * type. */
 static double get(const rb_gausssum_plan *p, const void *a, int64_t i) {
   return p->desc.dtype == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
 }
@@ -25,17 +29,22 @@ static void put(const rb_gausssum_plan *p, void *a, int64_t i, double v) {
   else
     ((float *)a)[i] = (float)v;
 }
-/* Point i of an array of n points. */
+/* Point i of an array of n points.
+ * Planar: component c of point i at value c n + i. Components beyond dim are 0 and add nothing to any product. */
 static void point(const rb_gausssum_plan *p, const void *a, int64_t n, int64_t i, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = c < p->desc.dim ? get(p, a, c * n + i) : 0;
 }
 static double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-/* G and d = x - y. */
+/* G and d = x - y.
+ * G = exp(-|d|^2 / (2 sigma^2)); a third component of zeros in two dimensions changes nothing */
 static double gauss(const double x[3], const double y[3], double sigma, double d[3]) {
   for (int c = 0; c < 3; c++) d[c] = x[c] - y[c];
   return exp(-dot(d, d) / (2 * sigma * sigma));
 }
 
+/* sum_p = Hp_i = sum_j G_ij p_j
+ * sum_q = Hq_i = -1/sigma^2 sum_j (p_i.p_j) G_ij d_ij
+ * in the order of j, the diagonal included. */
 static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, int64_t i,
                      double sum_q[3], double sum_p[3]) {
   int64_t n = p->desc.n;
@@ -48,10 +57,14 @@ static void flow_row(const rb_gausssum_plan *p, double sigma, const void *q, con
     double g = gauss(qi, qj, sigma, d);
     for (int c = 0; c < 3; c++) {
       sum_p[c] += g * pj[c];
+      /* the diagonal adds 0: d_ii = 0 */
       sum_q[c] -= dot(pi, pj) * g * d[c] / (sigma * sigma);
     }
   }
 }
+/* sum_q = fq_i = 1/sigma^2 sum_j G_ij { (p_i.p_j) [b_ij - d_ij (d_ij.b_ij)/sigma^2]
+ *                                       - d_ij (alpha_i.p_j + alpha_j.p_i) }
+ * sum_p = fp_i = sum_j G_ij { alpha_j + p_j (d_ij.b_ij)/sigma^2 },   b_ij = beta_i - beta_j */
 static void backward_row(const rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
                          const void *beta, int64_t i, double sum_q[3], double sum_p[3]) {
   int64_t n = p->desc.n;
@@ -70,18 +83,21 @@ static void backward_row(const rb_gausssum_plan *p, double sigma, const void *q,
   }
 }
 
+/* n rows of n terms. hq or hp may be NULL: both sums are made, one is stored. */
 static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const void *m, void *hq, void *hp) {
   int64_t n = p->desc.n;
   for (int64_t i = 0; i < n; i++) {
     double sum_q[3], sum_p[3];
     flow_row(p, sigma, q, m, i, sum_q, sum_p);
     for (int c = 0; c < p->desc.dim; c++) {
+      /* one rounding, to the arrays' type */
       if (hq) put(p, hq, c * n + i, sum_q[c]);
       if (hp) put(p, hp, c * n + i, sum_p[c]);
     }
   }
   return RB_OK;
 }
+/* fq and fp, both wanted */
 static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, const void *m, const void *alpha,
                           const void *beta, void *fq, void *fp) {
   int64_t n = p->desc.n;
@@ -93,8 +109,11 @@ static rb_status backward(rb_gausssum_plan *p, double sigma, const void *q, cons
   return RB_OK;
 }
 
+/* alpha NULL: a row of the flow (Hq_i, Hp_i), else of the backward products (fq_i, fp_i). O(n): a few rows of many
+ * points can be checked without all n^2 pairs. */
 void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void *q, const void *m, const void *alpha,
                             const void *beta, int64_t i, double first[3], double second[3]) {
+  /* the rows read nothing of a plan but its description */
   const rb_gausssum_plan p = {.desc = *d};
   if (alpha)
     backward_row(&p, sigma, q, m, alpha, beta, i, first, second);
@@ -105,11 +124,13 @@ void rb_gausssum_oracle_row(const rb_gausssum_desc *d, double sigma, const void 
 static rb_status sum(rb_gausssum_plan *p, double sigma, int64_t nx, const void *x, const void *q, const void *m,
                      void *out) {
   for (int64_t i = 0; i < nx; i++) {
+    /* out_i = sum_j exp(-|x_i - q_j|^2 / (2 sigma^2)) p_j */
     double xi[3], total[3] = {0};
     point(p, x, nx, i, xi);
     for (int64_t j = 0; j < p->desc.n; j++) {
       double qj[3], pj[3], d[3];
       point(p, q, p->desc.n, j, qj), point(p, m, p->desc.n, j, pj);
+      /* d is not used: only G enters */
       double g = gauss(xi, qj, sigma, d);
       for (int c = 0; c < 3; c++) total[c] += g * pj[c];
     }

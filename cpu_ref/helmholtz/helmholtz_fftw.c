@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define REAL float
+/* float and double are two libraries with names of their own */
 #define FFTW(name) fftwf_##name
 #define SUFFIX(name) name##_f32
 #include "cpu_ref/helmholtz/helmholtz_fftw_real.h"
@@ -22,8 +23,14 @@
 #define SUFFIX(name) name##_f64
 #include "cpu_ref/helmholtz/helmholtz_fftw_real.h"
 
+/* v = F^-1 M^-1 F f:
+ *   1. each plane (x2, x3) of each component: real to complex in place
+ *   2. each slab across the planes: along x1, the 3 x 3 systems times 1/N, back along x1
+ *   3. each plane: complex to real in place
+ * The three loops are parallel over planes, slabs and planes; within each, one thread does a transform. */
 typedef struct {
   rb_helmholtz_plan head;
+  /* [3][n1][n2][n3/2 + 1] complex numbers: the only large array, all transforms are in place */
   void *z;
   double *c[3], *s[3]; /* second and central differences' symbols along each axis */
   transforms_f32 f32;  /* of the plan's precision; the other is empty */
@@ -44,6 +51,7 @@ static void destroy(rb_helmholtz_plan *head) {
   free(p);
 }
 
+/* Tables of n_a values in double, rounded where they are used: index k is the frequency's index on the axis. */
 static rb_status make_symbols(fftw_solve_plan *p, const rb_helmholtz_desc *d) {
   rb_status st = RB_OK;
   for (int a = 0; a < 3; a++) {
@@ -54,6 +62,7 @@ static rb_status make_symbols(fftw_solve_plan *p, const rb_helmholtz_desc *d) {
     RB_CHECK(p->c[a] && p->s[a], RB_ENOMEM, "host memory");
     for (int64_t k = 0; k < n; k++) {
       const double angle = RB_TWO_PI * (double)k / (double)n;
+      /* c_a = (2 cos(2 pi k / n) - 2) / h^2,   S_a = sin(2 pi k / n) / h, exactly 0 at Nyquist */
       p->c[a][k] = (2 * cos(angle) - 2) / (h * h);
       p->s[a][k] = 2 * k == n ? 0 : sin(angle) / h;
     }
@@ -68,8 +77,11 @@ static rb_status plan(const rb_backend *backend, const rb_helmholtz_desc *d, rb_
   fftw_solve_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
+  /* FFTW's sizes and strides are ints */
   RB_CHECK(g.n[1] * (g.n[2] / 2 + 1) < (int64_t)1 << 31, RB_EUNSUPPORTED, "cpu/fftw ends at planes of 2^32 nodes");
+  /* a failure leaves what is there to destroy, which takes NULL for the rest */
   RB_TRY(make_symbols(p, d));
+  /* 3 components of pairs */
   RB_TRY(rb_alloc(backend, 6 * (size_t)(g.n[0] * g.n[1] * (g.n[2] / 2 + 1)) * rb_dtype_size(d->dtype), &p->z));
   RB_TRY(d->dtype == RB_F64 ? make_transforms_f64(&p->f64, g, p->z) : make_transforms_f32(&p->f32, g, p->z));
   *out = &p->head;
@@ -79,6 +91,7 @@ done:
   return st;
 }
 
+/* f is copied into z plane by plane and not changed. */
 static rb_status solve(rb_helmholtz_plan *head, const void *f, void *v) {
   fftw_solve_plan *p = (fftw_solve_plan *)head;
   if (head->desc.dtype == RB_F64)

@@ -9,18 +9,23 @@ typedef struct {
 
 static rb_status SUFFIX(make_transforms)(SUFFIX(transforms) * t, rb_grid g, REAL *z) {
   rb_status st = RB_OK;
+  /* unaligned: the plans are executed on planes and columns that begin anywhere in z */
   const unsigned how = FFTW_ESTIMATE | FFTW_UNALIGNED;
   const int n1 = (int)g.n[0], n2 = (int)g.n[1], n3 = (int)g.n[2], half = n3 / 2 + 1, across = n2 * half;
+  /* in place: a real row has room for 2 (n3/2 + 1) values, of which n3 are used; 2-D plans assume this padding */
   FFTW(complex) *c = (FFTW(complex) *)z;
   FFTW(plan_with_nthreads)(1);
   t->forward = FFTW(plan_dft_r2c_2d)(n2, n3, z, c, how);
   t->inverse = FFTW(plan_dft_c2r_2d)(n2, n3, c, z, how);
+  /* n3/2 + 1 transforms of n1 values: neighbours of a transform lie a plane (`across` numbers) apart, transforms
+   * one */
   t->down = FFTW(plan_many_dft)(1, &n1, half, c, NULL, across, 1, c, NULL, across, 1, FFTW_FORWARD, how);
   t->up = FFTW(plan_many_dft)(1, &n1, half, c, NULL, across, 1, c, NULL, across, 1, FFTW_BACKWARD, how);
   RB_CHECK(t->forward && t->inverse && t->down && t->up, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n1, n2, n3);
 done:
   return st;
 }
+/* Also for a struct of zeros, or one that was made in part. */
 static void SUFFIX(destroy_transforms)(SUFFIX(transforms) * t) {
   FFTW(plan) all[] = {t->forward, t->inverse, t->down, t->up};
   for (int k = 0; k < 4; k++)
@@ -32,6 +37,7 @@ static void SUFFIX(matrices)(const rb_helmholtz_desc *d, double *const c[3], dou
                              REAL *const z[3]) {
   const rb_grid g = d->grid;
   const int64_t half = g.n[2] / 2 + 1;
+  /* 1/N of the unscaled transforms goes with the solution of each 3 x 3 system */
   const REAL scale = (REAL)(1 / (double)rb_grid_points(g));
   for (int64_t i = 0; i < g.n[0]; i++)
     for (int64_t k = 0; k < half; k++) {
@@ -49,6 +55,7 @@ static void SUFFIX(matrices)(const rb_helmholtz_desc *d, double *const c[3], dou
 static void SUFFIX(solve)(const SUFFIX(transforms) * t, const rb_helmholtz_desc *d, double *const c[3],
                           double *const s[3], REAL *room, const REAL *f, REAL *v) {
   const rb_grid g = d->grid;
+  /* planes of all components are numbered through: p = component * n1 + i */
   const int64_t n1 = g.n[0], n2 = g.n[1], n3 = g.n[2], row = 2 * (n3 / 2 + 1);
   REAL *const z[3] = {room, room + n1 * n2 * row, room + 2 * n1 * n2 * row};
 #pragma omp parallel for schedule(static)
@@ -57,6 +64,8 @@ static void SUFFIX(solve)(const SUFFIX(transforms) * t, const rb_helmholtz_desc 
     for (int64_t j = 0; j < n2; j++) memcpy(plane + j * row, f + (p * n2 + j) * n3, (size_t)n3 * sizeof *f);
     FFTW(execute_dft_r2c)(t->forward, plane, (FFTW(complex) *)plane);
   }
+  /* Slab j: the numbers (., j, .) of all planes and components, which no other turn reads or writes. The matrices
+   * need the three components of a frequency, so they come between the transforms across. */
 #pragma omp parallel for schedule(static)
   for (int64_t j = 0; j < n2; j++) {
     for (int a = 0; a < 3; a++) {

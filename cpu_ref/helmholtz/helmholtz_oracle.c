@@ -8,6 +8,7 @@ static double get(rb_dtype t, const void *f, int64_t i) {
   return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
 }
 
+/* Index of a node in one component. */
 static int64_t at(const rb_helmholtz_desc *d, const int64_t i[3]) {
   return (i[0] * d->grid.n[1] + i[1]) * d->grid.n[2] + i[2];
 }
@@ -24,7 +25,10 @@ static double near(const rb_helmholtz_desc *d, const double *v, const int64_t x[
   return v[at(d, i)];
 }
 
-/* (L v)_c at x. */
+/* (L v)_c at x.
+ * (L v)_c = gamma v_c - alpha sum_a D_aa v_c - beta sum_a D_ca v_a
+ * D_aa:           (v(x+s) - 2 v(x) + v(x-s)) / s_a^2
+ * D_ca, a != c:   (v(+,+) - v(+,-) - v(-,+) + v(-,-)) / (4 s_c s_a), a product of central differences */
 static double operator_at(const rb_helmholtz_desc *d, const double *v, int c, const int64_t x[3], int periodic) {
   const int64_t n = rb_grid_points(d->grid);
   const double *mine = v + c * n;
@@ -35,6 +39,7 @@ static double operator_at(const rb_helmholtz_desc *d, const double *v, int c, co
            (near(d, mine, x, a, 1, -1, 0, periodic) - 2 * mine[at(d, x)] + near(d, mine, x, a, -1, -1, 0, periodic)) /
            (h * h);
     if (d->beta == 0) continue;
+    /* grad div couples the components: row c has all of v_1, v_2, v_3 */
     const double *other = v + a * n;
     if (a == c)
       sum -=
@@ -42,6 +47,7 @@ static double operator_at(const rb_helmholtz_desc *d, const double *v, int c, co
           (near(d, mine, x, a, 1, -1, 0, periodic) - 2 * mine[at(d, x)] + near(d, mine, x, a, -1, -1, 0, periodic)) /
           (h * h);
     else
+      /* the four corners with the sign s t */
       for (int s = -1; s <= 1; s += 2)
         for (int t = -1; t <= 1; t += 2)
           sum -= d->beta * s * t * near(d, other, x, c, s, a, t, periodic) / (4 * h * d->spacing[c]);
@@ -51,9 +57,13 @@ static double operator_at(const rb_helmholtz_desc *d, const double *v, int c, co
 
 double rb_helmholtz_residual(const rb_helmholtz_desc *d, const void *f, const void *v, int periodic) {
   const rb_grid g = d->grid;
+  /* with a border of zeros only the nodes inside are equations */
   const int64_t n = rb_grid_points(g), b = periodic ? 0 : d->border;
+  /* over = |f - L v|^2, under = |f|^2. The sums of threads are added in no fixed order: last bits may differ. */
   double over = 0, under = 0, *wide = malloc(3 * (size_t)n * sizeof *wide);
+  /* NaN fails every comparison with a bound */
   if (!wide) return NAN;
+  /* v is widened once: the operator reads each value many times */
   for (int64_t i = 0; i < 3 * n; i++) wide[i] = get(d->dtype, v, i);
   for (int c = 0; c < 3; c++)
 #pragma omp parallel for reduction(+ : over, under) schedule(static)
@@ -65,10 +75,15 @@ double rb_helmholtz_residual(const rb_helmholtz_desc *d, const void *f, const vo
           over += pow(want - operator_at(d, wide, c, x, periodic), 2), under += want * want;
         }
   free(wide);
+  /* f = 0: the residual itself */
   return under > 0 ? sqrt(over / under) : sqrt(over);
 }
 
-/* The update of the contract, a node at a time, every operation rounded as the variants promise. */
+/* The update of the contract, a node at a time, every operation rounded as the variants promise.
+ * v <- omega / diagonal (f + sum_a w_a (v(x-s_a) + v(x+s_a))) + (1 - omega) v,  w_a = alpha / s_a^2,
+ * diagonal = gamma + 2 sum_a w_a.  Half 0, 2, ..: nodes of even i + j + k; half 1, 3, ..: odd ones.
+ * Rounded: w_a, gain and keep once, each sum of opposite neighbours once; three fused multiply-adds in the order of
+ * the axes, the product with gain, a last fused multiply-add. */
 #define DEFINE_PLAIN(REAL, SUFFIX, FMA)                                                                      \
   static void plain_##SUFFIX(const rb_helmholtz_desc *d, int sweeps, double omega, const REAL *f, REAL *v) { \
     const int64_t n1 = d->grid.n[0], n2 = d->grid.n[1], n3 = d->grid.n[2], n = n1 * n2 * n3, b = d->border;  \
@@ -92,6 +107,7 @@ double rb_helmholtz_residual(const rb_helmholtz_desc *d, const void *f, const vo
 DEFINE_PLAIN(float, f32, fmaf)
 DEFINE_PLAIN(double, f64, fma)
 
+/* In place in v, serial: what sweeps of any variant are compared with. */
 void rb_helmholtz_plain_sweeps(const rb_helmholtz_desc *d, int sweeps, double omega, const void *f, void *v) {
   if (d->dtype == RB_F64)
     plain_f64(d, sweeps, omega, f, v);

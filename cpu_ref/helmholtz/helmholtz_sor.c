@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+/* Nodes whose i1 + i2 + i3 has the parity `odd`: i3 begins at b or b + 1 and goes by two. The six neighbours have the
+ * other parity and are read only. Rows (i1, i2) are shared among the threads. */
 #define DEFINE_COLOUR(REAL, SUFFIX)                                                                                 \
   static void colour_##SUFFIX(const rb_helmholtz_desc *d, rb_sor_weights_##SUFFIX w, int odd, const REAL *f,        \
                               REAL *v) {                                                                            \
@@ -27,6 +29,7 @@ static rb_status supports(const rb_helmholtz_desc *d) {
   (void)d;
   return RB_OK;
 }
+/* Sweeps are in place in the caller's v: no memory of its own. */
 static rb_status plan(const rb_backend *b, const rb_helmholtz_desc *d, rb_helmholtz_plan **out) {
   (void)b, (void)d;
   *out = calloc(1, sizeof **out);
@@ -34,6 +37,7 @@ static rb_status plan(const rb_backend *b, const rb_helmholtz_desc *d, rb_helmho
 }
 static void destroy(rb_helmholtz_plan *p) { free(p); }
 
+/* Components do not meet, as beta = 0: one after the other, 2 sweeps of half the nodes each, even nodes first. */
 static rb_status sweep(rb_helmholtz_plan *p, int sweeps, double omega, const void *f, void *v) {
   const rb_helmholtz_desc *d = &p->desc;
   const int64_t n = rb_grid_points(d->grid);

@@ -5,11 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* f -> c (B-spline: c = h * f along each axis, else c = f), then
+ * out(p) = sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x_p) + first,  t = x_p - floor(x_p) */
 typedef struct {
   rb_interp_plan head;
   double *c, *line; /* coefficients [components][n1][n2][n3]; one line of the longest axis */
 } ref_plan;
 
+/* All bases and boundaries, either precision; B-spline coefficients, weights and sums are double. */
 static rb_status supports(const rb_interp_desc *desc) {
   (void)desc;
   return RB_OK;
@@ -17,7 +20,9 @@ static rb_status supports(const rb_interp_desc *desc) {
 
 static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_interp_plan **out) {
   rb_status st = RB_OK;
+  /* c is a copy in any basis: eval does not read the caller's field */
   size_t points = (size_t)rb_grid_points(desc->grid) * (size_t)desc->components;
+  /* one line of the longest axis serves every axis */
   int64_t longest = 1;
   for (int a = 0; a < 3; a++)
     if (desc->grid.n[a] > longest) longest = desc->grid.n[a];
@@ -37,27 +42,33 @@ done:
  * 15 taps (brunn2020 section 2.3.1): h_l = z^|l| / (1 + 2 sum_{m=1..7} z^m), |l| <= 7. */
 static void prefilter_axis(double *c, rb_grid g, int axis, rb_prefilter kind, double *line) {
   const double z = RB_BSPLINE_POLE;
+  /* z = sqrt(3) - 2, |z|^32 = 5e-19. Divided by the sum of all taps in both cases: for the exact filter
+   * 1 / (1 + 2 sum_{l >= 1} z^l) = (1 - z) / (1 + z) = sqrt(3). */
   int reach = kind == RB_PREFILTER_EXACT ? 32 : 7;
   double h[33], sum = 1;
   for (int l = 0; l <= reach; l++) h[l] = pow(z, l);
+  /* taps l and -l are equal */
   for (int l = 1; l <= reach; l++) sum += 2 * h[l];
   for (int l = 0; l <= reach; l++) h[l] /= sum;
   int64_t n = g.n[axis], stride = axis == 2 ? 1 : axis == 1 ? g.n[2] : g.n[1] * g.n[2];
   for (int64_t start = 0; start < rb_grid_points(g); start++) {
+    /* values at coordinate 0 of the axis begin the lines; periodic, also where a line is shorter than the filter */
     if (start / stride % n != 0) continue;
     for (int64_t k = 0; k < n; k++) {
       line[k] = 0;
+      /* from the farthest tap on the left to that on the right; z < 0, so signs alternate */
       for (int l = -reach; l <= reach; l++) line[k] += h[abs(l)] * c[start + rb_wrap(k + l, n) * stride];
     }
     for (int64_t k = 0; k < n; k++) c[start + k * stride] = line[k];
   }
 }
 
+/* Three filters of one dimension, x1, x2, x3, in place: the prefilter is separable. Each component by itself. */
 static rb_status load(rb_interp_plan *head, const void *f) {
   ref_plan *p = (ref_plan *)head;
   const rb_interp_desc *d = &head->desc;
   int64_t n = rb_grid_points(d->grid);
-  for (int64_t i = 0; i < n * d->components; i++)
+  for (int64_t i = 0; i < n * d->components; i++) /* widened to double; filtered from there */
     p->c[i] = d->dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
   if (d->basis == RB_BSPLINE)
     for (int c = 0; c < d->components; c++)
@@ -65,15 +76,20 @@ static rb_status load(rb_interp_plan *head, const void *f) {
   return RB_OK;
 }
 
-/* Weights w[0..taps) of the nodes first, first+1, ... around fraction t in [0,1). */
+/* Weights w[0..taps) of the nodes first, first+1, ... around fraction t in [0,1).
+ * linear:    1 - t, t                                                       nodes 0, 1
+ * Lagrange:  the cubic through nodes -1 .. 2, prod_{j != i} (t - j) / (i - j)
+ * B-spline:  (1-t)^3/6,  2/3 - t^2 (2-t)/2,  2/3 - (1-t)^2 (1+t)/2,  t^3/6     nodes -1 .. 2 */
 static int weights(rb_interp_basis basis, double t, double w[4], int *first) {
   if (basis == RB_LINEAR) {
     w[0] = 1 - t, w[1] = t;
     *first = 0;
     return 2;
   }
+  /* cubics begin one node before floor(x) */
   *first = -1;
   if (basis == RB_LAGRANGE) {
+    /* nodes -1, 0, 1, 2 at t: the weights sum to 1 for any t */
     w[0] = -t * (t - 1) * (t - 2) / 6;
     w[1] = (t + 1) * (t - 1) * (t - 2) / 2;
     w[2] = -(t + 1) * t * (t - 2) / 2;
@@ -93,17 +109,21 @@ static double node(const ref_plan *p, int c, const int64_t i[3]) {
   int64_t k[3];
   for (int a = 0; a < 3; a++) {
     int64_t n = d->grid.n[a];
+    /* zero: outside along any one axis is enough */
     if (d->boundary == RB_ZERO && (i[a] < 0 || i[a] >= n)) return 0;
+    /* periodic: index modulo n. clamp: nearest border node. zero has only inside indices left here. */
     k[a] = d->boundary == RB_PERIODIC ? rb_wrap(i[a], n) : i[a] < 0 ? 0 : i[a] >= n ? n - 1 : i[a];
   }
   return p->c[c * rb_grid_points(d->grid) + (k[0] * d->grid.n[1] + k[1]) * d->grid.n[2] + k[2]];
 }
 
+/* sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x) + first */
 static double value(const ref_plan *p, int c, const double x[3]) {
   double w[3][4], sum = 0;
   int64_t base[3];
   int taps = 0, first = 0;
   for (int a = 0; a < 3; a++) {
+    /* `first` is -1 for cubics; it is the same for all axes */
     double cell = floor(x[a]);
     taps = weights(p->head.desc.basis, x[a] - cell, w[a], &first);
     base[a] = (int64_t)cell + first;
@@ -115,6 +135,7 @@ static double value(const ref_plan *p, int c, const double x[3]) {
   return sum;
 }
 
+/* x is planar [3][np], out [components][np]: value by value, one rounding to the field's type. */
 static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
   const ref_plan *p = (const ref_plan *)head;
   int wide = head->desc.dtype == RB_F64;

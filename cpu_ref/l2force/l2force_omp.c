@@ -18,6 +18,7 @@ typedef struct {
   double *plane; /* [n1]: sums of planes */
 } omp_plan;
 
+/* Either precision; the body is in l2force_real.h. */
 static rb_status supports(const rb_l2force_desc *d) {
   (void)d;
   return RB_OK;
@@ -36,6 +37,7 @@ static rb_status plan(const rb_backend *b, const rb_l2force_desc *d, rb_l2force_
   *out = &p->head;
   p = NULL;
 done:
+  /* the only array is missing where this is reached with a plan */
   free(p);
   return st;
 }
@@ -46,7 +48,9 @@ static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, 
     force_f32(p->desc.grid, p->desc.spacing, mean, image, f);
   return RB_OK;
 }
+/* sum (mean - image)^2: `out` is host memory here. */
 static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
+  /* a place for each plane, so that the planes' sums are added in their order */
   double *plane = ((omp_plan *)p)->plane;
   *out = p->desc.dtype == RB_F64 ? energy_f64(p->desc.grid, mean, image, plane)
                                  : energy_f32(p->desc.grid, mean, image, plane);

@@ -7,12 +7,14 @@ static void SUFFIX(force)(rb_grid g, const double spacing[3], const REAL *mean, 
 #pragma omp parallel for collapse(2) schedule(static)
   for (int64_t i1 = 0; i1 < g.n[0]; i1++)
     for (int64_t i2 = 0; i2 < g.n[1]; i2++) {
+      /* Offsets of the neighbours along x1 and x2, 0 where there is none; one pair a row. Rows are independent. */
       const int64_t low1 = i1 > 0 ? s1 : 0, high1 = i1 + 1 < g.n[0] ? s1 : 0, low2 = i2 > 0 ? s2 : 0,
                     high2 = i2 + 1 < g.n[1] ? s2 : 0, row = i1 * s1 + i2 * s2;
       const REAL scale1 = (REAL)((low1 && high1 ? 0.5 : 1.0) / spacing[0]),
                  scale2 = (REAL)((low2 && high2 ? 0.5 : 1.0) / spacing[1]);
       for (int64_t i3 = 0; i3 < g.n[2]; i3++) {
         const int64_t i = row + i3, low3 = i3 > 0, high3 = i3 + 1 < g.n[2];
+        /* the same along x3, node by node */
         const REAL d = mean[i] - image[i], scale3 = (REAL)((low3 && high3 ? 0.5 : 1.0) / spacing[2]);
         f[i] = d * (scale1 * (image[i + high1] - image[i - low1]));
         f[n + i] = d * (scale2 * (image[i + high2] - image[i - low2]));
@@ -29,6 +31,7 @@ static double SUFFIX(energy)(rb_grid g, const REAL *mean, const REAL *image, dou
   for (int64_t i1 = 0; i1 < g.n[0]; i1++) {
     double part = 0;
     for (int64_t i = i1 * each; i < (i1 + 1) * each; i++) {
+      /* the difference rounds in the data's precision, square and sum in double */
       const double d = (double)(mean[i] - image[i]);
       part += d * d;
     }

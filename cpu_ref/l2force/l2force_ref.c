@@ -22,10 +22,14 @@ static double get(const rb_l2force_plan *p, const void *f, int64_t i) {
 
 static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
   const rb_grid g = p->desc.grid;
+  /* neighbours along axis a lie stride[a] values apart */
   const int64_t n = rb_grid_points(g), stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
   for (int64_t i = 0; i < n; i++)
     for (int a = 0; a < 3; a++) {
+      /* f_a = (mean - image) d_a image;  d_a: over 2 s_a inside, over s_a at the border, 0 along an axis of one node
+       */
       const int64_t at = i / stride[a] % g.n[a], low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
+      /* v: the force, slope: d_a image per unit of the spacing */
       const double rise = get(p, image, i + high * stride[a]) - get(p, image, i + low * stride[a]),
                    slope = low == high ? 0 : rise / ((double)(high - low) * p->desc.spacing[a]),
                    v = (get(p, mean, i) - get(p, image, i)) * slope;
@@ -37,6 +41,7 @@ static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, 
   return RB_OK;
 }
 
+/* sum (mean - image)^2 in double, in sequence. */
 static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
   *out = 0;
   for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) *out += pow(get(p, mean, i) - get(p, image, i), 2);

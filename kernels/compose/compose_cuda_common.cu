@@ -6,6 +6,7 @@
 
 rb_status compose_supports(const rb_compose_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
+  /* 32-bit offsets within a component; planes are blocks along z, rows blocks along y. */
   if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[0] > RB_MOST_BLOCKS_YZ ||
       d->grid.n[1] > RB_MOST_BLOCKS_YZ * HIGH)
     return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants end at 2^31 voxels, 65535 planes");
@@ -14,6 +15,8 @@ rb_status compose_supports(const rb_compose_desc *d) {
 rb_status compose_open(const rb_backend *backend, compose_plan *p) {
   rb_status st = RB_OK;
   p->head.backend = backend;
+  /* One value on the device and one in pinned memory, from the shared slots or, where none is left, of its own; and
+   * an event for when it has come. */
   RB_TRY(rb_alloc(backend, sizeof *p->most, (void **)&p->most));
   p->host = (float *)rb_cuda_pinned_take();
   if (!p->host) {
@@ -24,6 +27,7 @@ rb_status compose_open(const rb_backend *backend, compose_plan *p) {
 done:
   return st;
 }
+/* Pinned memory goes back where it came from. */
 void compose_close(compose_plan *p) {
   rb_release(p->head.backend, p->most);
   if (p->host_is_own)
@@ -33,9 +37,11 @@ void compose_close(compose_plan *p) {
   if (p->there) cudaEventDestroy(p->there);
 }
 
+/* The plan of variants that keep nothing besides what the greatest length needs. */
 rb_status compose_plan_make(const rb_backend *backend, const rb_compose_desc *d, rb_compose_plan **out) {
   rb_status st = RB_OK;
   (void)d;
+  /* Zeroed, so that a failure half-way can be undone. */
   compose_plan *p = (compose_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(compose_open(backend, p));
@@ -56,10 +62,13 @@ void compose_destroy(rb_compose_plan *head) {
 static __device__ __forceinline__ void derivatives(sizes g, const float *__restrict__ s, const int at[3],
                                                    float j[3][3]) {
   const int64_t n = (int64_t)g.n1 * g.n2 * g.n3;
+  /* Offsets within a component are 32 bits (fewer than 2^31 voxels), across components 64. */
   const int extent[3] = {g.n1, g.n2, g.n3}, stride[3] = {g.n2 * g.n3, g.n3, 1},
             i = (at[0] * g.n2 + at[1]) * g.n3 + at[2];
 #pragma unroll
   for (int a = 0; a < 3; a++) {
+    /* At a border low or high is the node itself: per is 1/2 between two neighbours, 1 where one is missing, 0 where
+     * both are. */
     const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
     const float per = high - low == 2 * stride[a] ? 0.5f : high != low ? 1.0f : 0.0f;
 #pragma unroll
@@ -67,12 +76,15 @@ static __device__ __forceinline__ void derivatives(sizes g, const float *__restr
   }
 }
 
+/* A thread a node; a block WIDE x HIGH nodes of plane blockIdx.z, a warp along x3. */
 static __global__ void __launch_bounds__(WIDE *HIGH)
     determinant_kernel(sizes g, const float *__restrict__ s, float *__restrict__ out) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   float j[3][3];
+  /* i: the node's place in a component; all nine derivatives need 2 x 9 loads. */
   if (at[1] >= g.n2 || at[2] >= g.n3) return;
   derivatives(g, s, at, j);
+  /* J = I + ds/dx; then the determinant by the first row. */
 #pragma unroll
   for (int c = 0; c < 3; c++) j[c][c] += 1.0f;
   out[(at[0] * g.n2 + at[1]) * g.n3 + at[2]] = j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) -
@@ -81,23 +93,28 @@ static __global__ void __launch_bounds__(WIDE *HIGH)
 }
 rb_status compose_determinant(rb_compose_plan *p, const void *s, void *out) {
   rb_status st = RB_OK;
+  /* A thread a node; s and out as they are given, nothing is allocated. */
   RB_LAUNCH(determinant_kernel, tiles_of(p->desc.grid, 1), dim3(WIDE, HIGH), 0, sizes_of(p->desc.grid),
             (const float *)s, (float *)out);
 done:
   return st;
 }
 
+/* A thread a node, all three components: 18 derivatives in registers. */
 static __global__ void __launch_bounds__(WIDE *HIGH)
     bracket_kernel(sizes g, const float *__restrict__ v, const float *__restrict__ w, float *__restrict__ out) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   float dv[3][3], dw[3][3];
   if (at[1] >= g.n2 || at[2] >= g.n3) return;
+  /* n: voxels, the distance between components. */
   const int64_t n = (int64_t)g.n1 * g.n2 * g.n3, i = ((int64_t)at[0] * g.n2 + at[1]) * g.n3 + at[2];
   derivatives(g, v, at, dv);
   derivatives(g, w, at, dw);
+  /* Component c: sum_a (d v_c/dx_a w_a - d w_c/dx_a v_a). */
 #pragma unroll
   for (int c = 0; c < 3; c++) {
     float sum = 0;
+    /* Products of derivatives and fields in the order of the axes. */
 #pragma unroll
     for (int a = 0; a < 3; a++) sum += dv[c][a] * w[a * n + i] - dw[c][a] * v[a * n + i];
     out[c * n + i] = sum;
@@ -113,26 +130,33 @@ done:
 
 /* ---- greatest length ---------------------------------------------------------------------------------- */
 
-/* One wave: eight blocks of 256 threads on each of an H200's 132 multiprocessors. */
+/* One wave: eight blocks of 256 threads on each of an H200's 132 multiprocessors. LONGEST_BLOCKS is fixed; on another
+ * GPU it is merely another number of blocks, since the maximum does not depend on the order. */
 enum { LONGEST_THREADS = 256 };
 static const unsigned LONGEST_BLOCKS = 8 * 132;
 
-/* Floats that are not negative compare as their bits do, and a NaN is above them all. */
+/* Floats that are not negative compare as their bits do, and a NaN is above them all. The grid of threads walks over
+ * the voxels in strides of itself; each keeps its greatest square. */
 static __global__ void __launch_bounds__(LONGEST_THREADS)
     longest_kernel(int64_t n, const float *__restrict__ s, unsigned *most) {
   unsigned mine = 0;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
     const float x = s[i], y = s[n + i], z = s[2 * n + i];
+    /* The sign bit goes: a NaN's may be set, and the comparison is unsigned. */
     mine = max(mine, __float_as_uint(x * x + y * y + z * z) & 0x7fffffffu);
   }
+  /* Butterflies within the warp, then one atomic for all its lanes. */
   for (int o = 16; o > 0; o >>= 1) mine = max(mine, __shfl_xor_sync(~0u, mine, o));
   if (threadIdx.x % 32 == 0) atomicMax(most, mine);
 }
 rb_status compose_longest(rb_compose_plan *head, const void *s) {
+  /* First half: clears, reduces, starts the copy. Nothing waits, so that other work may follow on the stream. */
   rb_status st = RB_OK;
   const compose_plan *p = (compose_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
+  /* No more blocks than there is work for. */
   const unsigned needed = rb_blocks(n, LONGEST_THREADS), blocks = needed < LONGEST_BLOCKS ? needed : LONGEST_BLOCKS;
+  /* Bits of 0 to start with. The copy to pinned memory is asynchronous; `there` marks its end. */
   RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
   RB_LAUNCH(longest_kernel, blocks, LONGEST_THREADS, 0, n, (const float *)s, p->most);
   RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->most, sizeof *p->host, cudaMemcpyDeviceToHost, rb_cuda_stream()));
@@ -140,10 +164,12 @@ rb_status compose_longest(rb_compose_plan *head, const void *s) {
 done:
   return st;
 }
+/* Second half: waits for the copy's event alone, not for what was issued after it. */
 rb_status compose_longest_end(rb_compose_plan *head) {
   rb_status st = RB_OK;
   const compose_plan *p = (compose_plan *)head;
   RB_CUDA_TRY(cudaEventSynchronize(p->there));
+  /* Squares were compared; the root is taken of the greatest alone. */
   head->longest = sqrt((double)*p->host);
 done:
   return st;
@@ -151,13 +177,16 @@ done:
 
 /* ---- padding ------------------------------------------------------------------------------------------- */
 
-/* A thread a node of the wide grid. */
+/* A thread a node of the wide grid. The inner grid is centred: it begins at (n - inner) / 2 along every axis, rounded
+ * down. */
 static __global__ void __launch_bounds__(WIDE *HIGH)
     embed_kernel(sizes g, sizes inner, int crop, const float *__restrict__ f, float *__restrict__ out) {
+  /* One kernel both ways: `f` is the small grid to pad, the large one to crop; threads always cover the large one. */
   const int k = blockIdx.x * WIDE + threadIdx.x, j = blockIdx.y * HIGH + threadIdx.y, i = blockIdx.z;
   if (j >= g.n2 || k >= g.n3) return;
   const int a = i - (g.n1 - inner.n1) / 2, b = j - (g.n2 - inner.n2) / 2, c = k - (g.n3 - inner.n3) / 2;
   const int inside = a >= 0 && a < inner.n1 && b >= 0 && b < inner.n2 && c >= 0 && c < inner.n3;
+  /* Places in the large and in the small grid; the latter is used where `inside` only. */
   const int wide = (i * g.n2 + j) * g.n3 + k, narrow = (a * inner.n2 + b) * inner.n3 + c;
   if (!crop)
     out[wide] = inside ? f[narrow] : 0.0f;

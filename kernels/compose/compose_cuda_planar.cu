@@ -7,6 +7,7 @@
  * all the threads it can; for that the corners of points inside lie at constant offsets from the first. */
 #include "kernels/compose/compose_cuda.cuh"
 
+/* DEEP planes a thread; VECTOR_HIGH, IMAGE_HIGH: rows of a block of vectors, of images. */
 enum { DEEP = 8, VECTOR_HIGH = 4, IMAGE_HIGH = 8 };
 /* Blocks wanted on a multiprocessor: 1024 threads of vectors; of images as many as there can be (1024 on 7.5, 1536
  * on 8.6, 8.9 and 12). */
@@ -25,9 +26,12 @@ struct pair {
   int low, high;
   float w0, w1;
 };
+/* Points far outside are cut to where both weights are 0, so that the int holds them. Corners outside the grid get
+ * weight 0 and the nearest place inside: no branch. Places are multiplied by the axis's stride. */
 static __device__ __forceinline__ pair neighbours(float x, int n, int stride) {
   const float y = fminf(fmaxf(x, -2.0f), (float)n + 1), l = floorf(y), t = y - l;
   const int i = (int)l;
+  /* Weights of the two nodes; outside the grid 0. */
   pair q;
   q.w0 = (unsigned)i < (unsigned)n ? 1.0f - t : 0.0f;
   q.w1 = (unsigned)(i + 1) < (unsigned)n ? t : 0.0f;
@@ -36,6 +40,7 @@ static __device__ __forceinline__ pair neighbours(float x, int n, int stride) {
   return q;
 }
 
+/* Trilinear value: along x3 first, then x2, then x1. Two index sums for each of the four rows of corners. */
 static __device__ __forceinline__ float mix(const float *__restrict__ f, pair a, pair b, pair c) {
   const int i00 = a.low + b.low, i01 = a.low + b.high, i10 = a.high + b.low, i11 = a.high + b.high;
   const float v00 = c.w0 * __ldg(f + i00 + c.low) + c.w1 * __ldg(f + i00 + c.high),
@@ -57,6 +62,7 @@ static __device__ __forceinline__ vector fetch(const float *__restrict__ s, int6
 struct column {
   int j, k, first, last, at, plane, valid;
 };
+/* blockIdx.z counts groups of DEEP planes; the last may be short. */
 template <int HEIGHT>
 static __device__ __forceinline__ column own_column(sizes g) {
   column c;
@@ -66,30 +72,40 @@ static __device__ __forceinline__ column own_column(sizes g) {
   return c;
 }
 
+/* out = a s2 + a s1(x + a s2): f is s1, s is s2, `scale` is a. Three components share one set of weights and places.
+ * Registers are limited by VECTOR_RESIDENT blocks: 64 a thread. */
 static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
     vector_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s,
                   float *__restrict__ out) {
   const column own = own_column<VECTOR_HIGH>(g);
+  /* There is no barrier: threads off the plane leave. */
   if (!own.valid) return;
   const int64_t n = (int64_t)g.n1 * own.plane;
   int at = own.at;
   vector next = fetch(s, n, at);
+  /* Not unrolled: the registers of one plane's corners are all that should be live. */
 #pragma unroll 1
   for (int i = own.first;; i++, at += own.plane) {
+    /* `next` was loaded a plane ago; the displacement of the plane ahead is asked for before this plane's corners
+     * are. */
     const float d[3] = {scale * next.d1, scale * next.d2, scale * next.d3};
     if (i < own.last) next = fetch(s, n, at + own.plane);
     const pair a = neighbours((float)i + d[0], g.n1, own.plane), b = neighbours((float)own.j + d[1], g.n2, g.n3);
     const pair c = neighbours((float)own.k + d[2], g.n3, 1);
+    /* a s1 + d in one rounding; the streaming store leaves the caches to the corners. */
 #pragma unroll
     for (int e = 0; e < 3; e++) __stcs(out + e * n + at, fmaf(scale, mix(f + e * n, a, b, c), d[e]));
     if (i == own.last) break;
   }
 }
 
+/* Value of an image at a point. Inside, all eight corners are there: constant offsets and no weights of 0; near a
+ * border or outside `mix` decides corner by corner. A NaN fails every comparison and takes that way, too. */
 static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y,
                                                  float z) {
   const float l1 = floorf(x), l2 = floorf(y), l3 = floorf(z);
   if (l1 >= 0 && l2 >= 0 && l3 >= 0 && l1 < g.n1 - 1 && l2 < g.n2 - 1 && l3 < g.n3 - 1) {
+    /* t: fractions; `low` and `high`: the first corners of the two planes; all others lie at constant offsets. */
     const float t1 = x - l1, t2 = y - l2, t3 = z - l3, u3 = 1 - t3;
     const float *low = f + ((int)l1 * g.n2 + (int)l2) * g.n3 + (int)l3, *high = low + plane;
     const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1),
@@ -101,6 +117,7 @@ static __device__ __forceinline__ float value_at(const float *__restrict__ f, si
   return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
 }
 
+/* out = f(x + s), one component. The loop is that of vector_kernel. */
 static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
     image_kernel(sizes g, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
   const column own = own_column<IMAGE_HIGH>(g);
@@ -114,9 +131,11 @@ static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
     if (i < own.last) next = fetch(s, n, at + own.plane);
     __stcs(out + at, value_at(f, g, own.plane, (float)i + d.d1, (float)own.j + d.d2, (float)own.k + d.d3));
     if (i == own.last) break;
+    /* The loop ends behind the last plane, so that nothing is asked for beyond it. */
   }
 }
 
+/* Rows are blocks along y, VECTOR_HIGH a block, which is the fewer of the two kernels. */
 static rb_status supports(const rb_compose_desc *d) {
   if (d->grid.n[1] > RB_MOST_BLOCKS_YZ * VECTOR_HIGH)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/planar ends at %d rows a plane", RB_MOST_BLOCKS_YZ * VECTOR_HIGH);
@@ -125,6 +144,7 @@ static rb_status supports(const rb_compose_desc *d) {
 static dim3 blocks_of(rb_grid g, int high) {
   return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], high), rb_blocks(g.n[0], DEEP));
 }
+/* One launch, DEEP planes a block; s1 and s2 [3][n]. */
 static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
@@ -133,6 +153,7 @@ static rb_status compose(rb_compose_plan *p, double a, const void *s1, const voi
 done:
   return st;
 }
+/* One launch; f [n], s [3][n]. */
 static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;

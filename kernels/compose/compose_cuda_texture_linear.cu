@@ -6,11 +6,13 @@ static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_
   return texture_make(b, d, cudaFilterModeLinear, 0, out);
 }
 
+/* The unit weights all eight corners; a fetch a component. */
 struct filtered {
   static __device__ __forceinline__ void at(const handles &h, int components, float x1, float x2, float x3,
                                             float v[3]) {
 #pragma unroll
     for (int c = 0; c < 3; c++)
+      /* Texel i is centred at i + 0.5; the border's 0 makes values fade over one voxel outside. */
       if (c < components) v[c] = rb_fetch3(h.texture[c], x3 + 0.5f, x2 + 0.5f, x1 + 0.5f);
   }
 };

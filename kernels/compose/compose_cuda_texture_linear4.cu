@@ -8,6 +8,7 @@ static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_
 
 struct filtered4 {
   static __device__ __forceinline__ void at(const handles &h, int, float x1, float x2, float x3, float v[3]) {
+    /* Texel i is centred at i + 0.5; the fourth float is padding. */
     const float4 q = rb_fetch3x4(h.texture[0], x3 + 0.5f, x2 + 0.5f, x1 + 0.5f);
     v[0] = q.x, v[1] = q.y, v[2] = q.z;
   }

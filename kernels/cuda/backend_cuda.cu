@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The stream of all kernels and copies, the timer's two events, and the size of the L2 cache. */
 static cudaStream_t stream;
 static cudaEvent_t begin_event, end_event;
 static int l2_bytes;
 
 extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 
+/* Clears the thread's error as a side effect. Other errors have the runtime's own text. */
 extern "C" const char *rb_cuda_explain(int error) {
   (void)cudaGetLastError(); /* told now: the next launch must not be blamed for it */
   switch ((cudaError_t)error) {
@@ -33,7 +35,9 @@ extern "C" const char *rb_cuda_explain(int error) {
   }
 }
 
+/* Device memory for rb_alloc. On failure *out is NULL and the message tells what was free. */
 static rb_status cuda_alloc(size_t bytes, void **out) {
+  /* A pointer even for no bytes: NULL would mean failure. */
   cudaError_t e = cudaMalloc(out, bytes ? bytes : 256);
   if (e == cudaSuccess) return RB_OK;
   (void)cudaGetLastError(); /* an allocation that fails is not sticky */
@@ -45,6 +49,7 @@ static rb_status cuda_alloc(size_t bytes, void **out) {
 }
 static void cuda_release(void *p) { cudaFree(p); }
 
+/* One copy, and a wait for it: what is used where pinned stages could not be had. */
 static rb_status copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaMemcpyAsync(dst, src, bytes, kind, stream));
@@ -54,13 +59,16 @@ done:
 }
 /* Arrays pass through pinned memory, in stages used in turn: the cores copy one while the bus carries another. What
  * the driver does by itself with pageable memory takes one core and some 12 GB/s, and waits after each small array.
- */
+ * STAGES pieces of pinned memory of STAGE bytes each. LARGE: from so many bytes on the host's copy takes all
+ * cores, and an upload waits for its end. SLOTS: small pinned pieces that are lent. */
 enum { STAGES = 4, STAGE = 4 << 20, LARGE = 1 << 20, SLOTS = 64 };
 static char *stages; /* the slots of pinned.h behind them; NULL: could not be had, everything goes the plain way */
+/* Indexed as the stages are; an event that was never recorded counts as past. */
 static cudaEvent_t stage_events[STAGES]; /* after the last copy from or to a stage */
 static unsigned stage_turn;
 static char slot_lent[SLOTS];
 
+/* Slots lie behind the stages. Main thread only: nothing guards slot_lent. */
 extern "C" void *rb_cuda_pinned_take(void) {
   for (int i = 0; stages && i < SLOTS; i++)
     if (!slot_lent[i]) {
@@ -69,39 +77,52 @@ extern "C" void *rb_cuda_pinned_take(void) {
     }
   return NULL;
 }
+/* A slot's number from its address. NULL is what a failed take gave. */
 extern "C" void rb_cuda_pinned_return(void *slot) {
   if (slot) slot_lent[((char *)slot - stages - STAGES * STAGE) / RB_PINNED_BYTES] = 0;
 }
 
+/* Bytes of the piece that begins at `at`: a whole stage, or what is left. */
 static size_t stage_bytes(size_t bytes, size_t at) { return bytes - at < STAGE ? bytes - at : (size_t)STAGE; }
+/* Between the caller's memory and a stage: by one core, or by all for large pieces. */
 static void copy_on_host(void *dst, const void *src, size_t bytes) {
   if (bytes < LARGE)
     memcpy(dst, src, bytes);
   else
     rb_copy_parallel(dst, src, bytes);
 }
-/* Small arrays are under way when this returns; `src` may be changed. */
+/* Small arrays are under way when this returns; `src` may be changed. A piece at a time: wait for a free stage, fill
+ * it by the host, send it. The copy of one piece runs while the next stage is filled. */
 static rb_status cuda_upload(void *dst, const void *src, size_t bytes) {
   rb_status st = RB_OK;
+  /* Without stages: one plain copy, and a wait. */
   if (!stages) return copy(dst, src, bytes, cudaMemcpyHostToDevice);
   for (size_t at = 0; at < bytes; at += STAGE) {
     const unsigned k = stage_turn++ % STAGES;
     char *stage = stages + (size_t)k * STAGE;
+    /* The copy that last used this stage must have left it before the host fills it again. */
     RB_CUDA_TRY(cudaEventSynchronize(stage_events[k]));
     copy_on_host(stage, (const char *)src + at, stage_bytes(bytes, at));
     RB_CUDA_TRY(cudaMemcpyAsync((char *)dst + at, stage, stage_bytes(bytes, at), cudaMemcpyHostToDevice, stream));
     RB_CUDA_TRY(cudaEventRecord(stage_events[k], stream));
   }
+  /* The caller of a large upload may free its memory: it was copied to stages already, but the device's copy is
+   * waited for, too. */
   if (bytes >= LARGE) RB_CUDA_TRY(cudaStreamSynchronize(stream));
 done:
   return st;
 }
+/* Returns when all of `dst` is filled. */
 static rb_status cuda_download(void *dst, const void *src, size_t bytes) {
   rb_status st = RB_OK;
   const size_t count = (bytes + STAGE - 1) / STAGE;
+  /* Piece k of the array goes through stage (first + k) % STAGES. */
   const unsigned first = stage_turn;
   if (!stages) return copy(dst, src, bytes, cudaMemcpyDeviceToHost);
+  /* The next transfer goes on with the stage behind the last one used here; only the count modulo STAGES matters. */
   stage_turn += (unsigned)(count % STAGES);
+  /* Turn k starts the copy of piece k and empties piece k - (STAGES - 1): STAGES - 1 copies are under way meanwhile.
+   * The stage of piece k was emptied in the turn before. */
   for (size_t k = 0; k < count + STAGES - 1; k++) { /* a stage is emptied when the others are under way */
     if (k < count) {
       const unsigned s = (unsigned)(first + k) % STAGES;
@@ -109,33 +130,40 @@ static rb_status cuda_download(void *dst, const void *src, size_t bytes) {
                                   stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
       RB_CUDA_TRY(cudaEventRecord(stage_events[s], stream));
     }
+    /* The first turns only fill the stages. */
     if (k + 1 < STAGES || k + 1 - STAGES >= count) continue;
     const size_t full = k + 1 - STAGES;
     const unsigned s = (unsigned)(first + full) % STAGES;
     RB_CUDA_TRY(cudaEventSynchronize(stage_events[s]));
+    /* Into the caller's memory while later pieces are on the bus. */
     copy_on_host((char *)dst + full * STAGE, stages + (size_t)s * STAGE, stage_bytes(bytes, full * STAGE));
   }
 done:
   return st;
 }
+/* Asynchronous: in order with the kernels of the stream. */
 static rb_status cuda_fill(void *dst, int byte, size_t bytes) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaMemsetAsync(dst, byte, bytes, stream));
 done:
   return st;
 }
+/* All that was issued so far is done on return. */
 static rb_status cuda_sync(void) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaStreamSynchronize(stream));
 done:
   return st;
 }
+/* Events are recorded on the stream: the time between them is the device's, launches queued before the first not
+ * included. */
 static rb_status cuda_timer_start(void) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaEventRecord(begin_event, stream));
 done:
   return st;
 }
+/* Waits for the work between the two events; milliseconds become seconds. */
 static rb_status cuda_timer_stop(double *seconds) {
   rb_status st = RB_OK;
   float ms = 0;
@@ -155,6 +183,7 @@ static rb_status cuda_stamp(int i) {
 done:
   return st;
 }
+/* `from` was recorded before `to` on the same stream: when `to` has come, both have. */
 static rb_status cuda_stamp_interval(int from, int to, double *seconds) {
   rb_status st = RB_OK;
   float ms = 0;
@@ -164,32 +193,39 @@ static rb_status cuda_stamp_interval(int from, int to, double *seconds) {
 done:
   return st;
 }
+/* Of the device, other processes included. */
 static rb_status cuda_memory(size_t *total, size_t *available) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaMemGetInfo(available, total));
 done:
   return st;
 }
+/* Of the device that the process drives. */
 static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
 
+/* Between begin and end the stream's work becomes nodes of a graph. Only calls of this thread are held to the
+ * rules. */
 static rb_status cuda_record_begin(void) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
 done:
   return st;
 }
+/* On failure *recording is NULL, and the caller launches its work one by one. */
 static rb_status cuda_record_end(void **recording) {
   rb_status st = RB_OK;
   cudaGraph_t graph = NULL;
   cudaGraphExec_t exec = NULL;
   *recording = NULL;
   RB_CUDA_TRY(cudaStreamEndCapture(stream, &graph));
+  /* The executable graph is all that replay needs; the graph that it was made from goes. */
   RB_CUDA_TRY(cudaGraphInstantiate(&exec, graph, 0));
   *recording = exec;
 done:
   if (graph) cudaGraphDestroy(graph);
   return st;
 }
+/* One launch of the recorded graph, in order with the stream's other work. */
 static rb_status cuda_replay(void *recording) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, stream));
@@ -200,6 +236,7 @@ static void cuda_drop(void *recording) {
   if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
 }
 
+/* In the order of rb_backend's fields; the last tells whether kernels are emulated on a CPU. */
 static const rb_backend backend = {
     "cuda",      RB_CUDA,          cuda_alloc,        cuda_release,    cuda_upload, cuda_download,
     cuda_fill,   cuda_sync,        cuda_timer_start,  cuda_timer_stop, cuda_stamp,  cuda_stamp_interval,
@@ -220,6 +257,7 @@ static rb_status choose_device(int count, int *out) {
   *out = 0;
   if (asked && *asked) {
     char *end;
+    /* A number in REGBENCH_DEVICE must name one of the devices that this process sees. */
     const long n = strtol(asked, &end, 10);
     RB_CHECK(*end == '\0' && n >= 0 && n < count, RB_EDEVICE, "there is no CUDA device %s: %d are here, from 0 on",
              asked, count);
@@ -227,6 +265,8 @@ static rb_status choose_device(int count, int *out) {
   } else if (rb_team_processes() > 1) {
     *out = rb_team_local_rank() % count;
   } else {
+    /* Sets each device in turn to ask for its free memory; a failure must not stay behind as the thread's last
+     * error. */
     for (int d = 0; d < count && count > 1; d++) { /* one that cannot be used is not the choice */
       if (cudaSetDevice(d) == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess && available > most)
         most = available, *out = d;

@@ -10,6 +10,7 @@ rb_status rb_cuda_backend(const rb_backend **out) {
   return RB_FAIL(RB_EDEVICE, "built without CUDA: configure with nvcc on PATH to get the CUDA variants");
 }
 
+/* all zeros, and 0 for "no device" */
 int rb_device_info_of(int device, rb_device_info *out) {
   (void)device;
   memset(out, 0, sizeof *out);

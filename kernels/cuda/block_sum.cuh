@@ -18,9 +18,11 @@ static inline unsigned rb_sum_blocks(int64_t n) {
  * in shared memory; behind the barrier the first warp adds those. Once a kernel: a second call would need a barrier
  * before it. */
 static __device__ __forceinline__ double rb_block_sum(double v) {
+  /* Warps' sums. */
   __shared__ double s[RB_SUM_THREADS / 32];
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
   if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = v;
+  /* All warps have left their sums. */
   __syncthreads();
   v = threadIdx.x < RB_SUM_THREADS / 32 ? s[threadIdx.x] : 0.0;
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
@@ -30,6 +32,7 @@ static __device__ __forceinline__ double rb_block_sum(double v) {
 /* One block: *out = sum of partial[count]. */
 static __global__ void __launch_bounds__(RB_SUM_THREADS)
     rb_sum_partials(int count, const double *partial, double *out) {
+  /* Thread t adds partials t, t + RB_SUM_THREADS, ... before the block's sum: a fixed order. */
   double sum = 0;
   for (int i = threadIdx.x; i < count; i += RB_SUM_THREADS) sum += partial[i];
   sum = rb_block_sum(sum);

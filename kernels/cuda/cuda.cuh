@@ -36,6 +36,7 @@ extern "C" const char *rb_cuda_explain(int error);
 static __device__ __forceinline__ int rb_wrap_near(int i, int n) {
   if (i < 0) i += n;
   if (i >= n) i -= n;
+  /* More than one period off: a division, rarely taken. */
   if ((unsigned)i >= (unsigned)n) {
     i %= n;
     if (i < 0) i += n;
@@ -46,6 +47,7 @@ static __device__ __forceinline__ int rb_wrap_near(int i, int n) {
 /* Blocks of a grid along y, and along z, end here: CUDA's own limit (along x at 2^31 - 1). */
 static const int RB_MOST_BLOCKS_YZ = 65535;
 
+/* Blocks needed for `work` items, rounded up. */
 static inline unsigned rb_blocks(int64_t work, int64_t per_block) {
   return (unsigned)((work + per_block - 1) / per_block);
 }

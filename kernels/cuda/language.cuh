@@ -73,8 +73,11 @@ static __device__ __forceinline__ void rb_copy_async(float *to, const float *fro
 #elif defined(RB_CUDA_EMULATED)
   emulated::copy_async(to, from, 4 * FLOATS, there ? 4 * FLOATS : 0, {__FILE__, __LINE__});
 #else
+  /* PTX wants the address within shared memory, as 32 bits. */
   const unsigned address = (unsigned)__cvta_generic_to_shared(to);
   const int bytes = there ? 4 * FLOATS : 0;
+  /* 16 bytes pass by L1 (.cg); 4 bytes only exist with L1 (.ca). Fewer source bytes than 4 FLOATS are filled up with
+   * zeros. */
   if (FLOATS == 4)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(bytes) : "memory");
   else
@@ -115,6 +118,7 @@ enum { RB_RELAXED_WORDS_WORK = 1 };
 #ifdef RB_CUDA_EMULATED
   emulated::store_relaxed(to, &p, sizeof p);
 #else
+  /* The four words are packed into one 128-bit register, so that one instruction stores them. */
   asm volatile(
       "{ .reg .b64 low, high; .reg .b128 all; mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4}; mov.b128 all, {low, "
       "high};"
@@ -128,6 +132,7 @@ enum { RB_RELAXED_WORDS_WORK = 1 };
 #ifdef RB_CUDA_EMULATED
   emulated::load_relaxed(&p, at, sizeof p);
 #else
+  /* One 128-bit load, then taken apart. */
   asm volatile(
       "{ .reg .b64 low, high; .reg .b128 all; ld.relaxed.gpu.global.b128 all, [%4]; mov.b128 {low, high}, all;"
       " mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }"
@@ -138,6 +143,7 @@ enum { RB_RELAXED_WORDS_WORK = 1 };
   return p;
 }
 #else
+/* An older compiler: RB_RELAXED_WORDS_WORK tells callers not to use these. */
 enum { RB_RELAXED_WORDS_WORK = 0 };
 [[maybe_unused]] static __device__ __forceinline__ void rb_store_relaxed(rb_words *, rb_words) {}
 [[maybe_unused]] static __device__ __forceinline__ rb_words rb_load_relaxed(const rb_words *) { return rb_words(); }

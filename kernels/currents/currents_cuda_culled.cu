@@ -9,13 +9,16 @@ extern "C" {
 }
 
 #define REACH 6.0
+/* POINTS of a tile; a block has HALVES threads for each of them. A point's cell is CELL_BITS bits an axis, so that
+ * the three interleaved fill 30 bits of a key. */
 enum { POINTS = 64, HALVES = 2, THREADS = POINTS * HALVES, CELL_BITS = 10, CELLS = 1 << CELL_BITS };
 
 typedef struct {
   float3 low, high;
 } box;
 
-/* A set of points in its order along the curve. */
+/* A set of points in its order along the curve. `most` points at most; a smaller set uses the front of every
+ * array. */
 typedef struct {
   int64_t most;
   unsigned *key, *key_sorted; /* [most] */
@@ -24,6 +27,7 @@ typedef struct {
   box *boxes;                 /* [tiles] */
 } sorted_points;
 
+/* Both sets in sorted order. CUB's room serves both, as they are sorted one after the other. */
 typedef struct {
   exact_plan shared;
   sorted_points sources, targets;
@@ -38,6 +42,7 @@ static void close_points(const rb_backend *b, sorted_points *s) {
   rb_release(b, s->place), rb_release(b, s->with), rb_release(b, s->boxes);
 }
 static rb_status open_points(const rb_backend *b, int64_t n, sorted_points *s) {
+  /* Room for n points. Arrays of float4 end on a whole tile: the last one is filled up. */
   rb_status st = RB_OK;
   const size_t filled = (size_t)(tiles_of(n) * POINTS) * sizeof(float4);
   s->most = n;
@@ -52,6 +57,7 @@ done:
   return st;
 }
 
+/* Takes a plan that is made in part. */
 static void destroy(rb_currents_plan *head) {
   culled_plan *p = (culled_plan *)head;
   close_points(head->backend, &p->sources), close_points(head->backend, &p->targets);
@@ -59,6 +65,7 @@ static void destroy(rb_currents_plan *head) {
   exact_close(&p->shared);
   free(p);
 }
+/* Allocates both sets for their greatest sizes, and the room for sorting the larger. */
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   rb_status st = RB_OK;
   const int64_t most = d->sources > d->targets ? d->sources : d->targets;
@@ -78,20 +85,25 @@ done:
 
 /* ---- sorting ---- */
 
-/* Every third bit of the result holds one of v's. */
+/* Every third bit of the result holds one of v's. Doublings of the distance between bits: after four of them bit b of
+ * v is bit 3 b of the result (10 bits in, 30 out). */
 static __device__ __forceinline__ unsigned spread_bits(unsigned v) {
   v = (v | v << 16) & 0x030000FFu;
   v = (v | v << 8) & 0x0300F00Fu;
   v = (v | v << 4) & 0x030C30C3u;
   return (v | v << 2) & 0x09249249u;
 }
+/* Cell of a coordinate in units of sigma/4, counted from the middle of the 1024 there are; points farther out share
+ * the outermost cells, which costs order, not correctness: boxes decide what is near. */
 static __device__ __forceinline__ unsigned cell_of(float x, float per_cell) {
   const float c = floorf(x * per_cell) + (float)(CELLS / 2);
   return (unsigned)fminf(fmaxf(c, 0.0f), (float)(CELLS - 1));
 }
-/* One thread a point. */
+/* One thread a point. A point's key along the curve: x1 in the highest of three bits. Its number goes along as the
+ * value that is sorted; a number's bits are kept, whatever float they spell. */
 static __global__ void __launch_bounds__(THREADS) make_keys(float per_cell, int64_t n, const float *__restrict__ x,
                                                             unsigned *__restrict__ key, float *__restrict__ number) {
+  /* A point's number, and its key from its cell. */
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= n) return;
   key[i] = spread_bits(cell_of(x[i], per_cell)) << 2 | spread_bits(cell_of(x[n + i], per_cell)) << 1 |
@@ -103,6 +115,7 @@ static __global__ void __launch_bounds__(POINTS)
     fill_tiles(int64_t n, const float *__restrict__ from, const float *__restrict__ x, const float *__restrict__ with,
                float4 *__restrict__ place, float4 *__restrict__ moment, box *__restrict__ boxes) {
   __shared__ float4 mine[POINTS];
+  /* Threads beyond the last point repeat it with no moment: the box stays as it is, and they add nothing. */
   const int64_t at = (int64_t)blockIdx.x * POINTS + threadIdx.x;
   const int64_t i = __float_as_uint(from[at < n ? at : n - 1]);
   const float4 p = make_float4(x[i], x[n + i], x[2 * n + i], 0.0f);
@@ -112,6 +125,7 @@ static __global__ void __launch_bounds__(POINTS)
   mine[threadIdx.x] = p;
   __syncthreads();
   if (threadIdx.x > 0) return;
+  /* 63 comparisons of shared values by one thread, once a tile. */
   box b = {make_float3(p.x, p.y, p.z), make_float3(p.x, p.y, p.z)};
   for (int k = 1; k < POINTS; k++) {
     const float4 v = mine[k];
@@ -121,9 +135,11 @@ static __global__ void __launch_bounds__(POINTS)
   boxes[blockIdx.x] = b;
 }
 
+/* Keys, sort by 30 bits, tiles: three steps on the stream. What comes of it lies in s. */
 static rb_status sort_points(culled_plan *p, double sigma, sorted_points *s, int64_t n, const float *x,
                              const float *with) {
   rb_status st = RB_OK;
+  /* 4 / sigma: cells a unit of length. */
   RB_LAUNCH(make_keys, rb_blocks(n, THREADS), THREADS, 0, (float)(4 / sigma), n, x, s->key, s->number);
   RB_TRY(rb_sort_pairs(p->room, p->room_bytes, n, 3 * CELL_BITS, s->key, s->key_sorted, s->number, s->from));
   RB_LAUNCH(fill_tiles, (unsigned)tiles_of(n), POINTS, 0, n, s->from, x, with, s->place, s->with, s->boxes);
@@ -133,6 +149,7 @@ done:
 
 /* ---- sums ---- */
 
+/* Distance between two intervals; 0 where they overlap. The three axes' gaps are the distance between two boxes. */
 static __device__ __forceinline__ float gap(float low_a, float high_a, float low_b, float high_b) {
   return fmaxf(0.0f, fmaxf(low_a - high_b, low_b - high_a));
 }
@@ -147,16 +164,20 @@ static __global__ void __launch_bounds__(THREADS)
              const float4 *__restrict__ place, const float4 *__restrict__ moment, int64_t n,
              const box *__restrict__ target_boxes, const float *__restrict__ from, const float4 *__restrict__ target,
              const float4 *__restrict__ with, float *__restrict__ u, float *__restrict__ z) {
+  /* y, m: a tile of sources for each half of the block. list: tiles of this round that are near, found: how many each
+   * warp found. other: sums of the second half, for the first to add. */
   __shared__ float4 y[HALVES][POINTS], m[HALVES][POINTS];
   __shared__ int list[THREADS], found[THREADS / 32];
   __shared__ pair_sums other[POINTS];
   const int half = threadIdx.x / POINTS, t = threadIdx.x % POINTS, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64_t mine = (int64_t)blockIdx.x * POINTS + t;
+  /* The same for all threads: one box against the round's tiles. */
   const box b = target_boxes[blockIdx.x];
   const float4 p = target[mine], w = with[mine];
   const float x[3] = {p.x, p.y, p.z}, q[3] = {w.x, w.y, w.z};
   pair_sums sum = {};
   for (int first = 0; first < tiles; first += THREADS) {
+    /* A round looks at THREADS tiles, a thread at one. */
     const int tile = first + (int)threadIdx.x;
     bool near = false;
     if (tile < tiles) {
@@ -165,8 +186,11 @@ static __global__ void __launch_bounds__(THREADS)
                   g2 = gap(b.low.z, b.high.z, o.low.z, o.high.z);
       near = g0 * g0 + g1 * g1 + g2 * g2 <= reach2;
     }
+    /* Place in the list: near tiles of lower lanes of this warp, then those of the warps before. The list keeps the
+     * tiles' order, and so do the sums. */
     const unsigned votes = __ballot_sync(~0u, near);
     if (lane == 0) found[warp] = __popc(votes);
+    /* All warps' counts are in `found`. */
     __syncthreads();
     int before = __popc(votes & ((1u << lane) - 1)), count = 0;
     for (int k = 0; k < THREADS / 32; k++) {
@@ -174,25 +198,31 @@ static __global__ void __launch_bounds__(THREADS)
       count += found[k];
     }
     if (near) list[before] = tile;
+    /* The list is whole; `found` may be written again. */
     __syncthreads();
     for (int k = 0; k < count; k += HALVES) {
+      /* An odd count leaves the second half without a tile in the last turn; it meets the barriers nevertheless. */
       const bool there = k + half < count;
       if (there) {
         const int64_t at = (int64_t)list[k + half] * POINTS + t;
         y[half][t] = place[at], m[half][t] = moment[at];
       }
+      /* Both halves' tiles are in shared memory. */
       __syncthreads();
       if (there) {
+        /* A tile's own sums: fewer roundings pile up. */
         pair_sums part = {};
 #pragma unroll 4
         for (int j = 0; j < POINTS; j++) add_pair<WITH_Z>(f, x, q, y[half][j], m[half][j], &part);
 #pragma unroll
         for (int a = 0; a < 3; a++) sum.u[a] += part.u[a], sum.z[a] += part.z[a];
       }
+      /* Both tiles are done with, and at the round's end so is the list. */
       __syncthreads();
     }
   }
   if (half == 1) other[t] = sum;
+  /* The second half's sums are there; one thread a target adds and stores them at the point's own number. */
   __syncthreads();
   if (half == 1 || mine >= n) return;
   const int64_t i = __float_as_uint(from[mine]);
@@ -203,6 +233,7 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
+/* y and m are looked at once: what eval reads is the sorted copy. */
 static rb_status load(rb_currents_plan *head, const void *y, const void *m) {
   culled_plan *p = (culled_plan *)head;
   p->shared.y = (const float *)y, p->shared.m = (const float *)m;
@@ -215,6 +246,7 @@ static rb_status eval(rb_currents_plan *head, int64_t n, const void *x, const vo
   const float f = exponent_factor(sigma), factor = (float)(-1 / (sigma * sigma)), reach2 = (float)(reach * reach);
   const int tiles = (int)tiles_of(head->desc.sources);
   const sorted_points *s = &p->sources, *t = &p->targets;
+  /* Targets are sorted anew for each eval. */
   RB_TRY(sort_points(p, sigma, &p->targets, n, (const float *)x, (const float *)pair));
   if (z)
     RB_LAUNCH(sum_near<true>, (unsigned)tiles_of(n), THREADS, 0, f, factor, reach2, tiles, s->boxes, s->place,

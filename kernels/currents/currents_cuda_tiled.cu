@@ -3,44 +3,55 @@
  * shared memory, of which all threads read one at a time. 18 instructions and an exponential a pair. */
 #include "kernels/currents/currents_exact.cuh"
 
+/* A block of THREADS threads has THREADS HELD targets; TILE sources lie in shared memory at a time. */
 enum { THREADS = 128, HELD = 2, TILE = 256 };
 
-/* Barriers: the tile is read; nobody reads it any more. */
+/* Barriers: the tile is read; nobody reads it any more. f: factor of the exponent; factor: that of z. y, m [3][ns];
+ * x, pair, u, z [3][n]. */
 template <bool WITH_Z>
 static __global__ void __launch_bounds__(THREADS)
     sum_all(float f, float factor, int64_t ns, const float *__restrict__ y, const float *__restrict__ m, int64_t n,
             const float *__restrict__ x, const float *__restrict__ pair, float *__restrict__ u,
             float *__restrict__ z) {
+  /* Padded to four floats: one 16-byte read a place and a moment, the same for all lanes of a warp. */
   __shared__ float4 place[TILE], moment[TILE];
   float at[HELD][3], q[HELD][3] = {};
   pair_sums total[HELD] = {};
+  /* Targets h THREADS apart, so that a warp loads along memory. */
   const int64_t first = (int64_t)blockIdx.x * THREADS * HELD + threadIdx.x;
 #pragma unroll
   for (int h = 0; h < HELD; h++)
 #pragma unroll
     for (int a = 0; a < 3; a++) {
       const int64_t i = first + h * THREADS;
+      /* Beyond the last target: zeros, whose sums are not stored. */
       at[h][a] = i < n ? x[a * n + i] : 0.0f;
       if (WITH_Z) q[h][a] = i < n ? pair[a * n + i] : 0.0f;
     }
   for (int64_t begin = 0; begin < ns; begin += TILE) {
+    /* The last tile may be short: the loop below ends at `count`, nothing is filled up. */
     const int count = ns - begin < TILE ? (int)(ns - begin) : TILE;
+    /* Planar arrays become float4 in shared memory; loads from each plane are consecutive. */
     for (int j = threadIdx.x; j < count; j += THREADS) {
       place[j] = make_float4(y[begin + j], y[ns + begin + j], y[2 * ns + begin + j], 0.0f);
       moment[j] = make_float4(m[begin + j], m[ns + begin + j], m[2 * ns + begin + j], 0.0f);
     }
+    /* The tile is whole. */
     __syncthreads();
     pair_sums part[HELD] = {}; /* a tile's own sums: fewer roundings pile up */
 #pragma unroll 4
     for (int j = 0; j < count; j++)
+    /* The exponential and the distance are not shared between the two targets; the source's eight words are. */
 #pragma unroll
       for (int h = 0; h < HELD; h++) add_pair<WITH_Z>(f, at[h], q[h], place[j], moment[j], &part[h]);
 #pragma unroll
     for (int h = 0; h < HELD; h++)
 #pragma unroll
       for (int a = 0; a < 3; a++) total[h].u[a] += part[h].u[a], total[h].z[a] += part[h].z[a];
+    /* All have read it: it may be overwritten. */
     __syncthreads();
   }
+  /* z takes its factor here, once a target. */
 #pragma unroll
   for (int h = 0; h < HELD; h++) {
     const int64_t i = first + h * THREADS;
@@ -53,6 +64,7 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
+/* Allocates what the energy needs; eval itself needs nothing. */
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   rb_status st = RB_OK;
   exact_plan *p = (exact_plan *)calloc(1, sizeof *p);
@@ -68,11 +80,13 @@ static void destroy(rb_currents_plan *head) {
   exact_close((exact_plan *)head);
   free(head);
 }
+/* Only the addresses are kept: the caller's arrays are read by eval. */
 static rb_status load(rb_currents_plan *head, const void *y, const void *m) {
   exact_plan *p = (exact_plan *)head;
   p->y = (const float *)y, p->m = (const float *)m;
   return RB_OK;
 }
+/* One launch, a thread HELD targets. */
 static rb_status eval(rb_currents_plan *head, int64_t n, const void *x, const void *pair, void *u, void *z) {
   rb_status st = RB_OK;
   const exact_plan *p = (const exact_plan *)head;

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+/* u and z of one target, not yet scaled. */
 typedef struct {
   float u[3], z[3];
 } pair_sums;
@@ -18,8 +19,10 @@ template <bool WITH_Z>
 static __device__ __forceinline__ void add_pair(float f, const float x[3], const float q[3], float4 y, float4 m,
                                                 pair_sums *s) {
   const float d0 = x[0] - y.x, d1 = x[1] - y.y, d2 = x[2] - y.z;
+  /* Differences of places first: the distance keeps its digits where places lie far from 0. exp by 2^(f r^2). */
   const float k = rb_exp2_approx(f * (d0 * d0 + d1 * d1 + d2 * d2));
   s->u[0] += k * m.x, s->u[1] += k * m.y, s->u[2] += k * m.z;
+  /* c = K (p . m): the weight of the difference of places. */
   if (WITH_Z) {
     const float c = k * (q[0] * m.x + q[1] * m.y + q[2] * m.z);
     s->z[0] += c * d0, s->z[1] += c * d1, s->z[2] += c * d2;
@@ -27,9 +30,11 @@ static __device__ __forceinline__ void add_pair(float f, const float x[3], const
 }
 static inline float exponent_factor(double sigma) { return (float)(-1.44269504088896340736 / (2 * sigma * sigma)); }
 
-/* sum_i m_i . u_i over n vectors: partial sums of blocks. */
+/* sum_i m_i . u_i over n vectors: partial sums of blocks. Products and sums in float64; the order depends on `values`
+ * and the number of blocks alone. */
 static __global__ void __launch_bounds__(RB_SUM_THREADS)
     dot_vectors(int64_t values, const float *__restrict__ m, const float *__restrict__ u, double *partial) {
+  /* A thread a value in strides of the grid. */
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * RB_SUM_THREADS + threadIdx.x; i < values;
        i += (int64_t)gridDim.x * RB_SUM_THREADS)
@@ -38,7 +43,7 @@ static __global__ void __launch_bounds__(RB_SUM_THREADS)
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-/* The head of the exact variants' plans. */
+/* The head of the exact variants' plans. What eval and load share; variants add to its end. */
 typedef struct {
   rb_currents_plan head;
   const float *y, *m; /* the caller's */
@@ -54,6 +59,7 @@ static inline rb_status exact_supports(const rb_currents_desc *d) {
 static inline rb_status exact_open(exact_plan *p, const rb_backend *backend, const rb_currents_desc *d) {
   rb_status st = RB_OK;
   p->head.backend = backend;
+  /* The field at the sources, and room for the energy: the total, then the blocks' parts. */
   RB_TRY(rb_alloc(backend, 3 * (size_t)d->sources * sizeof(float), (void **)&p->u));
   RB_TRY(rb_alloc(backend, (1 + RB_SUM_BLOCKS) * sizeof(double), (void **)&p->sums));
 done:
@@ -68,6 +74,7 @@ static inline rb_status exact_energy(rb_currents_plan *head, double *energy,
                                                        void *, void *)) {
   rb_status st = RB_OK;
   exact_plan *p = (exact_plan *)head;
+  /* E = sum_i m_i . u(y_i): the field at the sources without z, then a dot product of 3 n values. */
   const int64_t values = 3 * head->desc.sources;
   const unsigned blocks = rb_sum_blocks(values);
   RB_TRY(eval(head, head->desc.sources, p->y, NULL, p->u, NULL));

@@ -17,12 +17,15 @@ FUNCTION int SUFFIX(periodic)(int i, int n) {
   return m < 0 ? m + n : m;
 }
 
-/* First node, weights and their derivatives along an axis. */
+/* First node, weights and their derivatives along an axis.
+ * w = (1 - t, t),  dw = (-1, 1) per grid cell,  t = x - floor(x) */
 FUNCTION int SUFFIX(linear_weights)(REAL x, REAL w[2], REAL dw[2]) {
   const REAL f = floor(x), t = x - f;
   w[0] = 1 - t, w[1] = t, dw[0] = -1, dw[1] = 1;
   return SUFFIX(whole)(f);
 }
+/* w = (u^3/6, 2/3 - t^2 (2-t)/2, 2/3 - u^2 (2-u)/2, t^3/6),  u = 1 - t, for nodes floor(x) - 1 .. floor(x) + 2;
+ * dw = (-u^2/2, t (3/2 t - 2), -u (3/2 u - 2), t^2/2) */
 FUNCTION int SUFFIX(cubic_weights)(REAL x, REAL w[4], REAL dw[4]) {
   const REAL f = floor(x), t = x - f, u = 1 - t;
   w[0] = u * u * u / 6, w[3] = t * t * t / 6;
@@ -32,6 +35,9 @@ FUNCTION int SUFFIX(cubic_weights)(REAL x, REAL w[4], REAL dw[4]) {
   return SUFFIX(whole)(f) - 1;
 }
 
+/* u   = sum_ijk w_i w_j w_k F[node]
+ * z_a = sum_ijk (q . F[node]) dw/dx_a: in the product, axis a's weight is replaced by its derivative
+ * F [3][n1][n2][n3]: component c at c * nodes. */
 #define DEFINE_GATHER(NAME, TAPS, WEIGHTS)                                                                  \
   FUNCTION void SUFFIX(NAME)(const currents_lattice *l, const REAL *grid, const REAL x[3], const REAL q[3], \
                              REAL u[3], REAL z[3]) {                                                        \
@@ -63,7 +69,10 @@ FUNCTION void SUFFIX(gather_plain)(const currents_lattice *l, const REAL *grid, 
   REAL w[3][2], d[2];
   int b[3];
   const int n[3] = {l->n1, l->n2, l->n3};
+  /* the weights' derivatives are not used */
   for (int a = 0; a < 3; a++) b[a] = SUFFIX(linear_weights)(x[a], w[a], d), u[a] = z[a] = 0;
+  /* u = sum w F[node],  z_a = sum w (q . F[node + e_a] - q . F[node - e_a]) / 2:  differences of neighbours, per node
+   */
   for (int c = 0; c < 8; c++) {
     const int i[3] = {c >> 2, c >> 1 & 1, c & 1};
     const REAL weight = w[0][i[0]] * w[1][i[1]] * w[2][i[2]];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The grid's size and spacing have been checked by the front door. */
 rb_status rb_currents_mesh_supports(const rb_currents_desc *d) {
   if (d->method == RB_CURRENTS_EXACT) return RB_FAIL(RB_EUNSUPPORTED, "a particle mesh has no exact sums");
   return d->splat ? RB_OK : RB_FAIL(RB_EINVAL, "currents: a particle mesh needs a variant of splat");
@@ -14,9 +15,12 @@ rb_status rb_currents_mesh_supports(const rb_currents_desc *d) {
 static rb_status make_kernel(rb_currents_mesh *p) {
   rb_status st = RB_OK;
   const rb_currents_desc *d = &p->made_for;
+  /* K^_a(k) = sum_i exp(-r_i^2 / (2 sigma_c^2)) cos(2 pi k i / n_a),  r_i = min(i, n_a - i) h:  n_a^2 terms an axis.
+   * The product of three such numbers is the transform of the kernel on the grid. Along x3 the half spectrum. */
   const int64_t count[3] = {d->grid.n[0], d->grid.n[1], d->grid.n[2] / 2 + 1};
   const size_t values = (size_t)(count[0] + count[1] + count[2]), size = rb_dtype_size(d->dtype);
   double *wide = malloc(values * sizeof *wide);
+  /* both precisions are made, one of them is uploaded */
   float *narrow = malloc(values * sizeof *narrow);
   size_t at = 0;
   RB_CHECK(wide && narrow, RB_ENOMEM, "host memory");
@@ -25,14 +29,17 @@ static rb_status make_kernel(rb_currents_mesh *p) {
     for (int64_t k = 0; k < count[a]; k++, at++) {
       wide[at] = 0;
       for (int64_t i = 0; i < n; i++) {
+        /* k i mod n keeps the angle within one turn */
         const double r = (double)(i < n - i ? i : n - i) * d->spacing;
         wide[at] += exp(-r * r / (2 * rb_currents_variance(d))) * cos(RB_TWO_PI * (double)(k * i % n) / (double)n);
       }
+      /* the amplitude goes with one of the three factors */
       if (a == 0) wide[at] *= rb_currents_amplitude(d);
       narrow[at] = (float)wide[at];
     }
   }
   RB_TRY(rb_alloc(p->head.backend, values * size, &p->kernel));
+  /* one array [n1 + n2 + n3/2 + 1], axis after axis, rounded once to the plan's type */
   RB_TRY(p->head.backend->upload(p->kernel, d->dtype == RB_F64 ? (void *)wide : (void *)narrow, values * size));
 done:
   free(narrow), free(wide);
@@ -49,12 +56,16 @@ rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_des
                                .boundary = RB_PERIODIC,
                                .dtype = d->dtype,
                                .components = 3};
+  /* energy[0] is the whole; behind it a place for each partial sum: a plane of x1, or a block */
   const int64_t partials = d->grid.n[0] > RB_CURRENTS_PARTIALS ? d->grid.n[0] : RB_CURRENTS_PARTIALS;
   rb_currents_mesh *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
+  /* head.desc is filled in by the front door after this function has returned */
   p->head.backend = backend, p->parts = parts, p->made_for = *d;
   RB_TRY(rb_splat_create(d->splat, &splat, &p->splat));
+  /* three fields at once; by rule, so that the bits do not depend on the day */
   RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, RB_FFT_BY_RULE, &p->fft));
+  /* points [3][sources]; grid [3][N]; spectrum: three half spectra */
   RB_TRY(rb_alloc(backend, 3 * (size_t)d->sources * size, &p->points));
   RB_TRY(rb_alloc(backend, 3 * field, &p->grid));
   RB_TRY(rb_alloc(backend, 3 * rb_fft_bytes(d->grid, d->dtype), &p->spectrum));
@@ -67,10 +78,14 @@ done:
   return st;
 }
 
+/* y -> grid units -> splat moments F -> F^ -> energy 1/N sum_k w_k K^ |F^|^2 and F^ <- K^ F^ / N
+ * m is borrowed for the splat only; the last eval does not read it. */
 rb_status rb_currents_mesh_load(rb_currents_plan *head, const void *y, const void *m) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
   const rb_currents_desc *d = &p->made_for;
+  /* places to grid units; moments splat on the grid; F = transform; energy summed and F^ *= K^/N. The energy is then
+   * known, the field is not: `grid` still holds the moments. */
   p->inverted = 0;
   RB_TRY(p->parts->to_grid(p, y));
   RB_TRY(rb_splat_run(p->splat, rb_array_view(head->backend, d->dtype, 3 * d->sources, p->points),
@@ -87,6 +102,7 @@ rb_status rb_currents_mesh_eval(rb_currents_plan *head, int64_t n, const void *x
                                 void *z) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
+  /* destroys the spectrum, which nothing needs after this; 1/N was in the filter */
   if (!p->inverted) RB_TRY(rb_fft_inverse(p->fft, 3, p->spectrum, p->grid));
   p->inverted = 1;
   RB_TRY(p->parts->gather(p, n, x, pair, u, z));
@@ -97,15 +113,18 @@ done:
 rb_status rb_currents_mesh_energy(rb_currents_plan *head, double *energy) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
+  /* Waits for the splat's outcome: a sum that exceeded its type, or points that are not finite, are errors. */
   int64_t lost = 0;
   RB_TRY(rb_splat_outcome(p->splat, &lost));
   RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
            (long long)p->made_for.sources);
+  /* energy[0]: the whole */
   RB_TRY(head->backend->download(energy, p->energy, sizeof *energy));
 done:
   return st;
 }
 
+/* Also of a plan that was made in part: what was not made is NULL. */
 void rb_currents_mesh_destroy(rb_currents_plan *head) {
   rb_currents_mesh *p = (rb_currents_mesh *)head;
   rb_splat_destroy(p->splat);

@@ -6,19 +6,24 @@
  * derivative_staged.cuh. */
 #include "kernels/derivative/derivative_staged.cuh"
 
+/* Planes a thread takes; its loop is unrolled, so that all stencil values have names. */
 enum { PLANES = 8 };
 
-/* Where a thread works: offsets count within a plane. */
+/* Where a thread works: offsets count within a plane. x, y: first value along x3, and row; own = y n3 + x; plane = n2
+ * n3, points of a plane. */
 struct place {
+  /* In values; own and plane are 32-bit offsets within a plane, which `supports` bounds. */
   int x, y, own, n1, n2, n3, plane;
 };
 
-/* Offset of the row `l` rows further; SMALL: any l and n2, else |l| <= n2. */
+/* Offset of the row `l` rows further; SMALL: any l and n2, else |l| <= n2. l is at most HALO either way. */
 template <int SMALL>
 static __device__ __forceinline__ int row_at(place at, int l) {
   if (SMALL) return rb_wrap_near(at.y + l, at.n2) * at.n3 + at.x;
+  /* At most one wrap, by n2 rows: no division. */
   return at.own + l * at.n3 + (at.y + l >= at.n2 ? -at.plane : at.y + l < 0 ? at.plane : 0);
 }
+/* Up and down are two loads of V values each; neighbouring thread rows read them, too. */
 template <int V, int SMALL>
 static __device__ __forceinline__ pack<V> across_rows(const float *__restrict__ f, place at, const float c[HALO]) {
   pack<V> d = {};
@@ -31,6 +36,7 @@ static __device__ __forceinline__ pack<V> across_rows(const float *__restrict__ 
 template <int SMALL>
 static __device__ __forceinline__ pack<4> along_row(const float *__restrict__ f, place at, pack<4> middle,
                                                     const float c[HALO]) {
+  /* The packs to the left and right; at a row's ends those of its other end (n3 is a multiple of 4, so is x). */
   const pack<4> left = load<4>(f, at.own + (at.x >= 4 ? -4 : at.n3 - 4)),
                 right = load<4>(f, at.own + (at.x + 4 < at.n3 ? 4 : 4 - at.n3));
   return along_window(left, middle, right, c);
@@ -39,6 +45,7 @@ template <int SMALL>
 static __device__ __forceinline__ pack<1> along_row(const float *__restrict__ f, place at, pack<1>,
                                                     const float c[HALO]) {
   pack<1> d = {};
+  /* Single values: each neighbour wraps by itself, however short the row. */
   const int row = at.own - at.x;
 #pragma unroll
   for (int l = 1; l <= HALO; l++)
@@ -52,6 +59,7 @@ template <int V>
 struct column {
   pack<V> known[PLANES + 2 * HALO];
 };
+/* Plane first - HALO + q, wrapped; 64-bit offset, as the field may exceed 2^31 values. */
 template <int V>
 static __device__ __forceinline__ pack<V> plane_of(const float *__restrict__ f, place at, int first, int q) {
   return load<V>(f, rb_wrap_near(first - HALO + q, at.n1) * (int64_t)at.plane + at.own);
@@ -59,14 +67,17 @@ static __device__ __forceinline__ pack<V> plane_of(const float *__restrict__ f, 
 /* What the first plane's stencil needs; `ahead` fetches what the next plane's needs besides. */
 template <int V>
 static __device__ __forceinline__ void begin(const float *__restrict__ f, place at, int first, column<V> *own) {
+  /* The 2 HALO + 1 planes around the first; all indices of `known` are constants once unrolled: registers. */
 #pragma unroll
   for (int q = 0; q < 2 * HALO + 1; q++) own->known[q] = plane_of<V>(f, at, first, q);
 }
 template <int V>
 static __device__ __forceinline__ void ahead(const float *__restrict__ f, place at, int first, int q,
                                              column<V> *own) {
+  /* Nothing is fetched for a plane that the column does not have. */
   if (q + 1 < PLANES) own->known[q + 2 * HALO + 1] = plane_of<V>(f, at, first, q + 2 * HALO + 1);
 }
+/* Plane first + q is in the middle: known[q + HALO]. */
 template <int V>
 static __device__ __forceinline__ pack<V> along_column(const column<V> &c, int q, const float k[HALO]) {
   pack<V> d = {};
@@ -75,6 +86,7 @@ static __device__ __forceinline__ pack<V> along_column(const column<V> &c, int q
   return d;
 }
 
+/* Threads of a warp run along x3. False: outside the plane, nothing to do; there is no barrier to miss. */
 template <int V>
 static __device__ __forceinline__ bool locate(int n1, int n2, int n3, place *at) {
   at->x = (blockIdx.x * LANES + threadIdx.x % LANES) * V, at->y = blockIdx.y * ROWS + threadIdx.x / LANES;
@@ -82,6 +94,8 @@ static __device__ __forceinline__ bool locate(int n1, int n2, int n3, place *at)
   return at->x < n3 && at->y < n2;
 }
 
+/* Each thread works by itself: no barrier, no shared memory. f one field, g [3][n1][n2][n3]; k: coefficients over the
+ * spacing, by axis. */
 template <int V, int SMALL>
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     gradient_direct(const float *__restrict__ f, float *__restrict__ g, int n1, int n2, int n3, fd8_coefficients k) {
@@ -94,7 +108,9 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
     if (first + q >= n1) return; /* uniform over the block */
+    /* Asked for one plane before it is used, so that its latency hides behind this plane's work. */
     ahead<V>(f, at, first, q, &own);
+    /* Results: component a of the gradient lies n points behind component a - 1. */
     const int64_t plane = (int64_t)(first + q) * at.plane;
     put(g, plane + 2 * n + at.own, along_row<SMALL>(f + plane, at, own.known[q + HALO], k.c[2]));
     put(g, plane + n + at.own, across_rows<V, SMALL>(f + plane, at, k.c[1]));
@@ -102,6 +118,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
   }
 }
 
+/* f [3][n1][n2][n3], d one field; v1 along x1 from registers, v2 and v3 from the plane itself. */
 template <int V, int SMALL>
 static __global__ void __launch_bounds__(THREADS, RESIDENT)
     divergence_direct(const float *__restrict__ f, float *__restrict__ d, int n1, int n2, int n3,
@@ -115,6 +132,7 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 #pragma unroll
   for (int q = 0; q < PLANES; q++) {
     if (first + q >= n1) return;
+    /* Only v1 is held along x1: v2 and v3 are read in the plane itself. */
     ahead<V>(f, at, first, q, &own);
     const int64_t plane = (int64_t)(first + q) * at.plane;
     const float *f3 = f + 2 * n + plane;
@@ -131,6 +149,7 @@ struct direct_plan {
   rb_derivative_plan base;
   int tall; /* planes a block of the staged divergence; 0: that one does not pay */
 };
+/* Asks once whether tall columns pay on this grid and device. */
 static rb_status plan(const rb_backend *, const rb_derivative_desc *desc, rb_derivative_plan **out) {
   rb_status st = RB_OK;
   int tall;
@@ -146,10 +165,12 @@ done:
 
 typedef void (*direct_kernel)(const float *, float *, int, int, int, fd8_coefficients);
 static bool aligned(const void *in, const void *out) { return (uintptr_t)in % 16 == 0 && (uintptr_t)out % 16 == 0; }
+/* The kernel by alignment and size; blocks of LANES V x ROWS x PLANES points. */
 static rb_status run(rb_derivative_plan *p, const void *in, void *out, direct_kernel four, direct_kernel one,
                      direct_kernel small) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
+  /* Packs of four need whole packs a row, aligned arrays, and no second wrap along x2; `small` is for n2 < HALO. */
   const int wide = g.n[2] % 4 == 0 && g.n[1] >= HALO && aligned(in, out);
   const dim3 blocks(rb_blocks(g.n[2], LANES * (wide ? 4 : 1)), rb_blocks(g.n[1], ROWS), rb_blocks(g.n[0], PLANES));
   RB_LAUNCH((wide             ? four

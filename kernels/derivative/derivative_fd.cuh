@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+/* Taps either side of the eighth-order stencil. */
 enum { HALO = 4 };
 
 /* c[a][l-1] = c_l / h_a in float32. */
@@ -16,6 +17,7 @@ struct fd8_coefficients {
 };
 static inline fd8_coefficients fd8_make(rb_grid g) {
   fd8_coefficients k;
+  /* Quotients in float64, each rounded once to float32. */
   for (int a = 0; a < 3; a++)
     for (int l = 0; l < HALO; l++) k.c[a][l] = (float)(rb_fd8[l] / rb_grid_spacing(g, a));
   return k;
@@ -26,6 +28,7 @@ static rb_status fd8_supports(const rb_derivative_desc *d) {
     return RB_FAIL(RB_EUNSUPPORTED, "this variant is fd8 in float32 only");
   return RB_OK;
 }
+/* These variants keep nothing besides the head. */
 static rb_status fd8_plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
   (void)backend, (void)desc;
   *out = (rb_derivative_plan *)calloc(1, sizeof **out);

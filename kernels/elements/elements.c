@@ -13,8 +13,10 @@ static rb_status check(const rb_elements_desc *d) {
            d->dimension);
   RB_CHECK(d->vertices >= 1 && d->vertices <= (int64_t)1 << 30, RB_EINVAL, "elements: %lld vertices; 1 to 2^30 work",
            (long long)d->vertices);
+  /* (dimension + 1) elements fit an int32, in which uses and their offsets are counted */
   RB_CHECK(d->elements >= 1 && d->elements <= (int64_t)1 << 28, RB_EINVAL, "elements: %lld elements; 1 to 2^28 work",
            (long long)d->elements);
+  /* index: [elements][corners], element by element */
   for (int64_t i = 0; i < d->elements * corners; i++)
     RB_CHECK(d->index[i] >= 0 && d->index[i] < d->vertices, RB_EINVAL, "elements: element %lld has vertex %d of %lld",
              (long long)(i / corners), (int)d->index[i], (long long)d->vertices);
@@ -26,9 +28,13 @@ done:
 static rb_status upload_tables(rb_elements_plan *p, const rb_elements_desc *d) {
   rb_status st = RB_OK;
   const int corners = d->dimension + 1;
+  /* a use: one corner of one element, corner * elements + element, below 3 * 2^28 */
   const int64_t uses = d->elements * corners;
   const size_t index_bytes = (size_t)uses * sizeof(int32_t),
                first_bytes = (size_t)(d->vertices + 1) * sizeof(int32_t);
+  /* planar [corners][elements]: neighbouring elements' corners lie side by side
+   * first  [vertices + 1], and one more while it is filled
+   * use    [uses]: corner * elements + element, by vertex, within a vertex in the elements' order */
   int32_t *planar = malloc(index_bytes), *first = calloc(1, first_bytes + sizeof(int32_t)),
           *use = malloc(index_bytes);
   RB_CHECK(planar && first && use, RB_ENOMEM, "host memory");
@@ -39,7 +45,9 @@ static rb_status upload_tables(rb_elements_plan *p, const rb_elements_desc *d) {
   }
   for (int64_t v = 2; v <= d->vertices; v++) first[v] += first[v - 1];
   for (int64_t i = 0; i < uses; i++)
+    /* afterwards first[v] .. first[v + 1] are the uses of vertex v, and first[vertices] is their number */
     use[first[d->index[i] + 1]++] = (int32_t)(i % corners * d->elements + i / corners);
+  /* tables on the backend; a failure leaves what is there to rb_elements_destroy */
   RB_TRY(rb_alloc(p->backend, index_bytes, (void **)&p->index));
   RB_TRY(rb_alloc(p->backend, first_bytes, (void **)&p->first));
   RB_TRY(rb_alloc(p->backend, index_bytes, (void **)&p->use));
@@ -51,6 +59,7 @@ done:
   return st;
 }
 
+/* Indices are checked one by one before anything is allocated: kernels read vertices without a bound check. */
 rb_status rb_elements_create(const rb_variant *variant, const rb_elements_desc *desc, rb_elements_plan **out) {
   rb_status st = RB_OK;
   rb_elements_plan *p = NULL;
@@ -59,6 +68,7 @@ rb_status rb_elements_create(const rb_variant *variant, const rb_elements_desc *
   p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_backend(variant, &p->backend));
+  /* the caller's index is not kept: it may go after this call */
   p->variant = variant, p->desc = *desc, p->desc.index = NULL;
   RB_TRY(ops_of(p)->supports(desc));
   RB_TRY(upload_tables(p, desc));
@@ -68,6 +78,7 @@ done:
   rb_elements_destroy(p);
   return st;
 }
+/* centres and moments: [3][elements], in the vertices' unit of length (of triangles: moments in its square) */
 rb_status rb_elements_measure(const rb_elements_plan *p, rb_array vertices, rb_array centres, rb_array moments) {
   rb_status st = RB_OK;
   RB_NEED(p, "elements", vertices, 3 * p->desc.vertices);
@@ -77,12 +88,13 @@ rb_status rb_elements_measure(const rb_elements_plan *p, rb_array vertices, rb_a
 done:
   return st;
 }
+/* w = dE/dmoment, z = dE/dcentre, [3][elements];  gradient [3][vertices] is written, not added to */
 rb_status rb_elements_gradient(const rb_elements_plan *p, rb_array vertices, rb_array w, rb_array z,
                                rb_array gradient) {
   rb_status st = RB_OK;
   RB_NEED(p, "elements", vertices, 3 * p->desc.vertices);
   RB_NEED(p, "elements", w, 3 * p->desc.elements);
-  RB_NEED_IF(p, "elements", z, 3 * p->desc.elements);
+  RB_NEED(p, "elements", z, 3 * p->desc.elements);
   RB_NEED(p, "elements", gradient, 3 * p->desc.vertices);
   RB_TRY(ops_of(p)->gradient(p, vertices.data, w.data, z.data, gradient.data));
 done:
@@ -90,15 +102,18 @@ done:
 }
 void rb_elements_destroy(rb_elements_plan *p) {
   if (!p) return;
+  /* NULL where no backend was found */
   if (p->backend) rb_release(p->backend, p->use), rb_release(p->backend, p->first), rb_release(p->backend, p->index);
   free(p);
 }
 
+/* 3 coordinates a vertex; 3 of centre and 3 of moment an element; dimension + 1 indices of four bytes an element */
 double rb_elements_bytes(const rb_elements_desc *d) {
   return (double)rb_dtype_size(d->dtype) * (3.0 * (double)d->vertices + 6.0 * (double)d->elements) +
          (double)sizeof(int32_t) * (d->dimension + 1) * (double)d->elements;
 }
-/* A term has some ten roundings of differences, products and the division. */
+/* A term has some ten roundings of differences, products and the division.
+ * of a sum of `terms` terms of at most `size`: a vertex has as many as it has elements */
 double rb_elements_tolerance(const rb_elements_desc *d, int terms, double size) {
   enum { ROUNDINGS = 10 };
   return ROUNDINGS * terms * rb_epsilon(d->dtype) * size;

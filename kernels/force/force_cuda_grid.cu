@@ -40,27 +40,33 @@ done:
 
 /* A block owns 32 x 8 nodes of a plane, a thread one of them with all three components. Neighbours come through L1
  * (__ldg); what is used once, the fixed image and the force, passes by it (__ldcs, __stcs). One-sided differences at
- * the border. */
+ * the border. ratio: sigma_i / sigma_x. fixed, w (the warped image) [n], u [3][n]. */
 static __global__ void __launch_bounds__(WIDE *HIGH)
     force_kernel(int n1, int n2, int n3, float ratio, const float *__restrict__ fixed, const float *__restrict__ w,
                  float *__restrict__ u) {
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   if (at[1] >= n2 || at[2] >= n3) return;
+  /* Offsets within a component are 32 bits: fewer than 2^31 voxels. */
   const int extent[3] = {n1, n2, n3}, stride[3] = {n2 * n3, n3, 1}, i = (at[0] * n2 + at[1]) * n3 + at[2];
   const int64_t n = (int64_t)n1 * n2 * n3;
+  /* f and m are the two images at the node, d their difference. */
   const float f = __ldcs(fixed + i), m = __ldg(w + i), d = f - m;
   float slope[3], square = 0;
 #pragma unroll
   for (int a = 0; a < 3; a++) {
+    /* Low or high is the node itself at the border; then the difference is one-sided and its factor 1. Along an axis
+     * of one node both are, and the slope is 0. */
     const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
     slope[a] = (high - low == 2 * stride[a] ? 0.5f : 1.0f) * (__ldg(w + i + high) - __ldg(w + i + low));
     square += slope[a] * slope[a];
   }
+  /* 0 where either image is 0, and where the denominator is. */
   const float under = square + ratio * ratio * d * d,
               scale = f != 0.0f && m != 0.0f && under > 0.0f ? d / under : 0.0f;
 #pragma unroll
   for (int a = 0; a < 3; a++) __stcs(u + a * n + i, scale * slope[a]);
 }
+/* One launch over the grid; nothing is allocated. */
 static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
@@ -73,9 +79,12 @@ done:
 
 /* Sum over the block, the same at every run. */
 static __device__ double block_sum(double v) {
+  /* Butterflies over each warp, then over the warps' values: a fixed order. Called once a kernel; a second call would
+   * need a barrier before it. */
   __shared__ double s[THREADS / 32];
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
   if (threadIdx.x % 32 == 0) s[threadIdx.x / 32] = v;
+  /* The warps' sums are in s. */
   __syncthreads();
   v = threadIdx.x < THREADS / 32 ? s[threadIdx.x] : 0.0;
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
@@ -86,18 +95,21 @@ static __global__ void __launch_bounds__(THREADS)
     energy_kernel(int64_t n, const float *__restrict__ fixed, const float *__restrict__ w, double *partial) {
   double sum = 0;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS) {
+    /* The difference in float64 is exact up to one rounding; fma adds its square. */
     const double d = (double)fixed[i] - (double)w[i];
     sum = fma(d, d, sum);
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
+/* One block; thread t adds partials t, t + THREADS, ... first. */
 static __global__ void __launch_bounds__(THREADS) reduce_partials(int count, const double *partial, double *out) {
   double sum = 0;
   for (int i = threadIdx.x; i < count; i += THREADS) sum += partial[i];
   sum = block_sum(sum);
   if (threadIdx.x == 0) *out = sum;
 }
+/* Two launches; the result stays on the device, in `kept`. */
 static rb_status energy(rb_force_plan *head, const void *fixed, const void *warped, double *kept) {
   rb_status st = RB_OK;
   const grid_plan *p = (grid_plan *)head;

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+/* ROWS_END: from so many points on `tiles` is used instead of `rows`. END_THREADS: a block of add_tiles, a point a
+ * thread. */
 enum { ROWS_END = 3000, END_THREADS = 256 };
 
 typedef struct {
@@ -33,6 +35,7 @@ struct held<vector_sum<D>, TILE> {
   enum { POINTS = TILE < 256 ? 4 : 8 };
 };
 
+/* Float32 only. */
 static rb_status supports(const rb_gausssum_desc *d) {
   return d->dtype == RB_F32 ? RB_OK : RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
 }
@@ -47,7 +50,9 @@ static void destroy(rb_gausssum_plan *head) {
 static int tile_for(int64_t n) {
   return n < ROWS_END ? 0 : n < 16000 ? 128 : n < 65536 ? 256 : n < 150000 ? 512 : 1024;
 }
+/* Two vectors of dim floats a point. */
 static size_t points_bytes(const rb_gausssum_desc *d) { return 2 * (size_t)d->dim * (size_t)d->n * sizeof(float); }
+/* One such pair of vectors for every tile of points that adds to it. */
 static size_t partial_bytes(const rb_gausssum_desc *d) {
   const int tile = tile_for(d->n);
   return tile ? (size_t)rb_blocks(d->n, tile) * points_bytes(d) : 0;
@@ -56,6 +61,7 @@ static size_t spare_bytes(const rb_gausssum_desc *d) {
   return tile_for(d->n) ? points_bytes(d) : messages_bytes(d->n);
 } /* the larger of its two uses */
 static size_t workspace(const rb_gausssum_desc *d) { return partial_bytes(d) + spare_bytes(d); }
+/* Allocates `spare` and, for tiles, the partial sums; asks whether whole flows fit one launch. */
 static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_gausssum_plan **out) {
   rb_status st = RB_OK;
   int device = 0;
@@ -65,8 +71,10 @@ static rb_status plan(const rb_backend *backend, const rb_gausssum_desc *d, rb_g
   RB_CUDA_TRY(cudaGetDevice(&device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&p->processors, cudaDevAttrMultiProcessorCount, device));
   RB_TRY(rb_alloc(backend, spare_bytes(d), (void **)&p->spare));
+  /* Zeros: a flow numbers its steps on from a count that is kept here, and no message may bear a number to come. */
   RB_TRY(backend->fill(p->spare, 0, spare_bytes(d)));
   p->tile = tile_for(d->n);
+  /* A flow in one launch takes the warps and sums of `rows`: it exists for the sizes of `rows` alone. */
   if (!p->tile)
     RB_TRY(d->dim == 2 ? flow_fits<2>((int)d->n, p->processors, &p->at_once)
                        : flow_fits<3>((int)d->n, p->processors, &p->at_once));
@@ -85,17 +93,24 @@ done:
 
 /* Block b -> tiles i <= j, counting j = 0: 00; j = 1: 01 11; ... */
 static __device__ __forceinline__ void pair_of_tiles(int b, int *i, int *j) {
+  /* j is the greatest t with t (t + 1) / 2 <= b. The square root in float32 may miss it for large b; the two loops
+   * correct it in 64-bit whole numbers. */
   int t = (int)((sqrtf(8.0f * (float)b + 1.0f) - 1.0f) * 0.5f);
   while ((int64_t)(t + 1) * (t + 2) / 2 <= b) t++;
   while ((int64_t)t * (t + 1) / 2 > b) t--;
   *j = t, *i = (int)(b - (int64_t)t * (t + 1) / 2);
 }
 
-/* partial[from][o][point]: the sum o over the points of tile `from`. */
+/* partial[from][o][point]: the sum o over the points of tile `from`. A block takes tile ti of held points and tile tj
+ * of passing ones. Lane l of warp w holds points first + 32 r of ti, r < HELD, in a[r] with their sums. Of tj a group
+ * of 32 points lies in b, one a lane; after each turn b comes from the next higher lane, so that in 32 turns every
+ * lane meets every point of the group. The sums of the passing points, `other`, travel with b and are back at their
+ * own lane after the 32nd turn. Every partial[from][.][point] is written by exactly one block. */
 template <int D, class OP, int TILE>
 static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS)
     tiles(kernel_width k, int n, point_arrays points, float *__restrict__ partial) {
   enum { HELD = held<OP, TILE>::POINTS, THREADS = TILE / HELD, GROUPS = TILE / WARP };
+  /* Sum o of point c of tj over all points of ti: the warps add to it in phases. Lanes read consecutive floats. */
   __shared__ float column_sums[OP::OUT][TILE];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   int ti, tj;
@@ -103,16 +118,20 @@ static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS)
   for (int c = threadIdx.x; c < TILE; c += THREADS)
 #pragma unroll
     for (int o = 0; o < OP::OUT; o++) column_sums[o][c] = 0;
+  /* 4 IN + 4 OUT floats in registers, or twice as many for sums of vectors. */
   float a[HELD][OP::IN], sum[HELD][OP::OUT] = {};
   const int first = ti * TILE + warp * HELD * WARP + lane;
 #pragma unroll
   for (int r = 0; r < HELD; r++) load_point<D>(points, n, first + r * WARP, a[r]);
+  /* column_sums is zero for all. */
   __syncthreads();
   for (int phase = 0; phase < GROUPS; phase++) {
+    /* Warps start HELD groups apart and go round. */
     int group = phase + warp * HELD; /* no two warps add to the same columns between two barriers */
     if (group >= GROUPS) group -= GROUPS;
     float b[OP::IN], other[OP::OUT] = {};
     load_point<D>(points, n, tj * TILE + group * WARP + lane, b);
+    /* On the diagonal a pair comes up in both orders, and a point with itself: each adds to the held point alone. */
     if (ti == tj) {
 #pragma unroll 2
       for (int turn = 0; turn < WARP; turn++) {
@@ -134,19 +153,24 @@ static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS)
 #pragma unroll
       for (int o = 0; o < OP::OUT; o++) column_sums[o][group * WARP + lane] += other[o];
     }
+    /* The group's columns are added: in the next phase they are another warp's. Behind the last phase: all are
+     * complete. */
     __syncthreads();
   }
+  /* Points of ti, summed over those of tj. */
 #pragma unroll
   for (int r = 0; r < HELD; r++)
 #pragma unroll
     for (int o = 0; o < OP::OUT; o++)
       if (first + r * WARP < n) partial[((size_t)tj * OP::OUT + o) * n + first + r * WARP] = sum[r][o];
+  /* Points of tj, summed over those of ti; on the diagonal that is what was stored above. */
   if (ti != tj)
     for (int c = threadIdx.x; c < TILE && tj * TILE + c < n; c += THREADS)
 #pragma unroll
       for (int o = 0; o < OP::OUT; o++) partial[((size_t)ti * OP::OUT + o) * n + tj * TILE + c] = column_sums[o][c];
 }
 
+/* A thread adds one sum of one point over the tiles, in their order. blockIdx.y: which sum. */
 template <int D, class OP>
 static __global__ void __launch_bounds__(END_THREADS)
     add_tiles(int n, int count, const float *__restrict__ partial, row_end end) {
@@ -158,10 +182,12 @@ static __global__ void __launch_bounds__(END_THREADS)
   finish_row<D>(end, n, i, o, (float)total);
 }
 
+/* k and points by value. First all pairs, then the sums over tiles and what `end` does with them. */
 template <int D, class OP, int TILE>
 static rb_status launch_tiles(const tiled_plan *p, kernel_width k, point_arrays points, row_end end) {
   rb_status st = RB_OK;
   const int n = (int)p->head.desc.n;
+  /* A block for every unordered pair of tiles, a tile with itself included. */
   RB_LAUNCH((tiles<D, OP, TILE>), (unsigned)((int64_t)p->tiles * (p->tiles + 1) / 2), (TILE / held<OP, TILE>::POINTS),
             0, k, n, points, p->partial);
   RB_LAUNCH((add_tiles<D, OP>), dim3(rb_blocks(n, END_THREADS), OP::OUT), END_THREADS, 0, n, p->tiles, p->partial,
@@ -172,6 +198,7 @@ done:
 
 /* ---- ops ------------------------------------------------------------------------------------------------- */
 
+/* The tile was chosen for the number of points when the plan was made. */
 template <int D, class OP>
 static rb_status launch(const tiled_plan *p, double sigma, point_arrays points, row_end end) {
   const kernel_width k = width_of(sigma);
@@ -203,6 +230,7 @@ static rb_status backward(rb_gausssum_plan *head, double sigma, const void *q, c
   return BY_DIMENSION(p, backward_products, sigma, point_arrays_of(q, m, alpha, beta), end_backward(sigma, fq, fp));
 }
 static flow_io flow_io_of(const tiled_plan *p, int steps, double sigma, double dt, point_arrays start) {
+  /* `steps` counts time points, a flow the steps between them. Messages, then the count of steps, fill `spare`. */
   flow_io j = {};
   j.steps = steps - 1, j.start = start, j.stride = (int)(p->head.desc.dim * p->head.desc.n);
   j.scale = width_of(sigma).s, j.dt_first = j.dt_second = (float)dt;
@@ -216,12 +244,15 @@ static rb_status shoot(rb_gausssum_plan *head, double sigma, double dt, int step
   rb_status st = RB_OK;
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
+  /* Whole flow in one launch; its offsets are 32-bit whole numbers. */
   if (p->at_once && (int64_t)steps * one < INT32_MAX) {
     flow_io j = flow_io_of(p, steps, sigma, dt, point_arrays_of(q, m, NULL, NULL));
+    /* The first sums times -1/sigma^2 are Hq: m takes -dt Hq, q takes +dt Hp. */
     j.scale = -j.scale, j.dt_first = -j.dt_first;
     j.to_first = (float *)q + one, j.to_second = (float *)m + one, j.first_sums = (float *)hp0;
     return FLOW_BY_DIMENSION(p, hamiltonian_flow, sigma, j);
   }
+  /* Otherwise a step after the other: each reads the arrays of one time point and writes those of the next. */
   for (int t = 0; t + 1 < steps; t++) {
     float *q_now = (float *)q + t * one, *m_now = (float *)m + t * one;
     RB_TRY(BY_DIMENSION(p, hamiltonian_flow, sigma, point_arrays_of(q_now, m_now, NULL, NULL),
@@ -236,9 +267,11 @@ static rb_status shoot_back(rb_gausssum_plan *head, double sigma, double dt, int
   const tiled_plan *p = (const tiled_plan *)head;
   const int64_t one = head->desc.dim * head->desc.n;
   if (p->at_once && (int64_t)steps * one < INT32_MAX) {
+    /* The step back from the last time point needs q and m of the one before it. */
     const int64_t last = (steps - 2) * one;
     flow_io j = flow_io_of(p, steps, sigma, dt,
                            point_arrays_of((const float *)q + last, (const float *)m + last, alpha, beta));
+    /* Towards earlier time points; only the last alpha and beta are stored. */
     j.stride = -(int)one, j.to_first = (float *)alpha0, j.to_second = (float *)beta0;
     return FLOW_BY_DIMENSION(p, backward_products, sigma, j);
   }

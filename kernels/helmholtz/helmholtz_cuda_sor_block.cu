@@ -44,6 +44,7 @@ done:
   return st;
 }
 
+/* Nodes along the axes, and layers at the border that stay 0. */
 typedef struct {
   int n1, n2, n3, border;
 } extent;
@@ -60,6 +61,7 @@ static __global__ void __launch_bounds__(THREADS)
                  float *out) {
   constexpr int H = 2 * K, W1 = TILE1 + 2 * H, W2 = TILE2 + 2 * H, W3 = TILE3 + 2 * H;
   __shared__ float s[W1 * W2 * W3];
+  /* First node of the shared box, 2 K before the tile; may lie off the grid, where values count as 0. */
   const int at1 = (int)blockIdx.z * TILE1 - H, at2 = (int)blockIdx.y * TILE2 - H, at3 = (int)blockIdx.x * TILE3 - H;
   for (int t = threadIdx.x; t < W1 * W2 * W3; t += THREADS) {
     const int i1 = at1 + t / (W2 * W3), i2 = at2 + t / W3 % W2, i3 = at3 + t % W3;
@@ -71,15 +73,20 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();                                                    /* the other colour, or the tile, is whole */
     const int r = H - 1 - half, l2 = TILE2 + 2 * r, l3 = TILE3 / 2 + r; /* nodes of a colour in a row */
     for (int t = threadIdx.x; t < (TILE1 + 2 * r) * l2 * l3; t += THREADS) {
+      /* A thread takes every THREADS-th node of this half-sweep's colour within r of the tile: `first` along x3, or
+       * the next, so that i1 + i2 + i3 + half is even. */
       const int y1 = H - r + t / (l2 * l3), y2 = H - r + t / l3 % l2, first = H - r,
                 y3 = first + 2 * (t % l3) + ((at1 + y1 + at2 + y2 + at3 + first + half) & 1);
       const int i1 = at1 + y1, i2 = at2 + y2, i3 = at3 + y3, y = (y1 * W2 + y2) * W3 + y3;
+      /* Border layers and what lies beyond the grid stay as they are. */
       if (!is_inside(e, i1, i2, i3)) continue;
       s[y] = rb_sor_update_f32(w, f[((int64_t)i1 * e.n2 + i2) * e.n3 + i3], s[y], s[y - W2 * W3], s[y + W2 * W3],
                                s[y - W3], s[y + W3], s[y - 1], s[y + 1]);
     }
   }
+  /* The last half-sweep is complete. */
   __syncthreads();
+  /* Only the tile is put out; neighbours along x3 by neighbouring threads. */
   for (int t = threadIdx.x; t < TILE1 * TILE2 * TILE3; t += THREADS) {
     const int y1 = t / (TILE2 * TILE3), y2 = t / TILE3 % TILE2, y3 = t % TILE3;
     const int i1 = at1 + H + y1, i2 = at2 + H + y2, i3 = at3 + H + y3;
@@ -95,6 +102,7 @@ static rb_status sweep(rb_helmholtz_plan *head, int sweeps, double omega, const 
   const int64_t n = rb_grid_points(d->grid);
   const extent e = {(int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], d->border};
   const dim3 blocks(rb_blocks(e.n3, TILE3), rb_blocks(e.n2, TILE2), rb_blocks(e.n1, TILE1));
+  /* Components one after the other: the second array is as large as one. */
   for (int c = 0; c < 3; c++) {
     float *from = (float *)v + c * n, *to = p->other;
     for (int k = 0; k < sweeps; k++) {
@@ -103,6 +111,7 @@ static rb_status sweep(rb_helmholtz_plan *head, int sweeps, double omega, const 
       float *const swap = from;
       from = to, to = swap;
     }
+    /* After an odd number of sweeps the result lies in the plan's own array. */
     if (from == p->other)
       RB_CUDA_TRY(cudaMemcpyAsync((float *)v + c * n, from, (size_t)n * sizeof(float), cudaMemcpyDeviceToDevice,
                                   rb_cuda_stream()));

@@ -27,6 +27,7 @@ static __global__ void __launch_bounds__(WIDE *HIGH)
     colour_kernel(int n1, int n2, int n3, int border, int odd, rb_sor_weights_f32 w, const float *__restrict__ f,
                   float *v) {
   const int i1 = (int)blockIdx.z + border, i2 = (int)(blockIdx.y * HIGH + threadIdx.y) + border;
+  /* Every second node of the row, from the border on; the parity of the row decides which. */
   const int i3 = border + 2 * (int)(blockIdx.x * WIDE + threadIdx.x) + ((i1 + i2 + border + odd) & 1);
   if (i1 >= n1 - border || i2 >= n2 - border || i3 >= n3 - border) return;
   const int s1 = n2 * n3, i = i1 * s1 + i2 * n3 + i3;
@@ -40,6 +41,8 @@ static rb_status sweep(rb_helmholtz_plan *p, int sweeps, double omega, const voi
   const int n1 = (int)d->grid.n[0], n2 = (int)d->grid.n[1], n3 = (int)d->grid.n[2], b = d->border;
   if (n1 <= 2 * b || n2 <= 2 * b || n3 <= 2 * b) goto done; /* nothing inside */
   for (int c = 0; c < 3; c++) /* a component after the other: its v and f may stay in the L2 cache */
+    /* Half-sweeps 0, 2, ... are the even nodes, 1, 3, ... the odd ones. The end of a launch is the barrier between
+     * colours. */
     for (int half = 0; half < 2 * sweeps; half++)
       RB_LAUNCH(colour_kernel,
                 dim3(rb_blocks((n3 - 2 * b + 1) / 2, WIDE), rb_blocks(n2 - 2 * b, HIGH), (unsigned)(n1 - 2 * b)),

@@ -14,7 +14,9 @@
 #define RB_DEVICE_ONLY
 #endif
 
-/* v' = keep v + gain (f + sum_a w_a (v(x - s_a) + v(x + s_a))) */
+/* v' = keep v + gain (f + sum_a w_a (v(x - s_a) + v(x + s_a)))
+ * w_a = alpha / s_a^2,  gain = omega / (2 alpha sum_a 1/s_a^2 + gamma),  keep = 1 - omega;  in double, rounded once.
+ * The sum begins with f; the axes follow in the order x1, x2, x3, each with one fused multiply-add. */
 #define RB_DEFINE_SOR(REAL, SUFFIX, FMA)                                                                         \
   typedef struct {                                                                                               \
     REAL w[3], gain, keep;                                                                                       \

@@ -12,7 +12,9 @@
 
 /* u <- M^-1 u scale for a real symmetric M = lambda I + beta B: lambda = gamma - alpha sum c, B_aa = -c_a, B_ab = S_a
  * S_b; u has a real and an imaginary part. By cofactors: M is positive definite where gamma > 0, its determinant at
- * least gamma^3. */
+ * least gamma^3.
+ * m: M's entries;  a: its cofactors, symmetric as M is;  over = scale / det M, expanded by the first row.
+ * beta = 0: M = lambda I, three divisions are one. */
 #define RB_DEFINE_HELMHOLTZ_SOLVE(REAL, SUFFIX)                                                                   \
   static inline RB_DEVICE void rb_helmholtz_solve_##SUFFIX(REAL alpha, REAL beta, REAL gamma, const REAL c[3],    \
                                                            const REAL s[3], REAL scale, REAL re[3], REAL im[3]) { \

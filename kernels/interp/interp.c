@@ -16,6 +16,7 @@ rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_CHECK(desc->basis != RB_BSPLINE || desc->boundary == RB_PERIODIC, RB_EUNSUPPORTED,
            "interp: the B-spline's prefilter is periodic only");
+  /* what all variants share has been checked; the rest is the variant's to refuse */
   RB_TRY(ops->supports(desc));
   RB_TRY(ops->plan(backend, desc, out));
   (*out)->variant = variant;
@@ -25,6 +26,8 @@ done:
   return st;
 }
 
+/* load: f is [components][n1][n2][n3], planar. It may be copied, filtered, or read where it lies by eval.
+ * eval: any number of times after a load. */
 static const rb_interp_ops *ops_of(const rb_interp_plan *p) { return p->variant->ops; }
 
 /* Loading is part of an interpolation's time, and counts as none. */
@@ -38,6 +41,8 @@ done:
   return st;
 }
 
+/* np may differ from call to call. x: [3][np] in grid units; out: [components][np]. An evaluation counts as one
+ * interpolation a component, its traffic includes that of the load. */
 rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, rb_array x, rb_array out) {
   if (np < 0) return RB_FAIL(RB_EINVAL, "interp: %lld points", (long long)np);
   rb_status st = RB_OK;
@@ -59,12 +64,16 @@ void rb_interp_destroy(rb_interp_plan *plan) {
  * cubics, 1 for linear; a prefilter by recursion costs 2 multiply-adds and a scaling an axis. */
 double rb_interp_flops(const rb_interp_desc *desc, int64_t np) {
   double n = (double)rb_grid_points(desc->grid), c = desc->components;
+  /* linear:    2 (8 + 4 + 2) = 28 a component and point, weights 3 * 1 a point
+   * cubics:    2 (64 + 16 + 4) = 168 a component and point, weights 3 * 12 = 36 a point
+   * prefilter: (2 * 2 + 1) an axis, 15 a value of the field and component */
   if (desc->basis == RB_LINEAR) return (double)np * (28 * c + 3);
   double f = (double)np * (168 * c + 36);
   return desc->basis == RB_BSPLINE ? f + n * c * 15 : f;
 }
 
 double rb_interp_bytes(const rb_interp_desc *desc, int64_t np) {
+  /* 3 coordinates and `components` values a point, and the field once: of localized points, one cell's 64 values */
   double n = desc->localized ? 64 : (double)rb_grid_points(desc->grid);
   return (double)rb_dtype_size(desc->dtype) * ((double)np * (3 + desc->components) + n * desc->components);
 }
@@ -79,6 +88,7 @@ double rb_interp_paper_flops(const char *tag) {
   return 0;
 }
 
+/* ops is NULL in builds without the variant. */
 int rb_interp_weight_bits(const rb_variant *variant) {
   const rb_interp_ops *ops = variant->ops;
   return ops ? ops->weight_bits : 0;
@@ -94,7 +104,9 @@ double rb_interp_tolerance(const rb_variant *variant, const rb_interp_desc *desc
   double eps = rb_epsilon(desc->dtype);
   static const double LAGRANGE_GAIN = 2, BSPLINE_GAIN = 5.2;     /* 1.25^3, 3^1.5 */
   enum { ROUNDINGS = 12, FRACTIONS = 3, WHOLE_WEIGHTS = 2 + 4 }; /* of a sum in three stages; by the texture unit */
+  /* gain: by what the weights' absolute sum (Lagrange) or the prefilter (B-spline) may enlarge values */
   double gain = desc->basis == RB_LINEAR ? 1 : desc->basis == RB_LAGRANGE ? LAGRANGE_GAIN : BSPLINE_GAIN;
+  /* (2 << bits) = 2^(bits + 1): half of the last bit of a fraction or weight, 2^-9 for 8 bits */
   double rounding = ROUNDINGS * eps * gain * range;
   if (bits == 0) return rounding;
   return rounding + (FRACTIONS + WHOLE_WEIGHTS) * 2 * range * gain / (double)(2 << bits);
@@ -109,6 +121,7 @@ rb_status rb_interp_basis_parse(const char *name, rb_interp_basis *basis, rb_pre
     const char *name;
     rb_interp_basis basis;
     rb_prefilter prefilter;
+    /* the prefilter of linear and Lagrange is set, and not read */
   } table[] = {{"linear", RB_LINEAR, RB_PREFILTER_EXACT},
                {"lagrange", RB_LAGRANGE, RB_PREFILTER_EXACT},
                {"bspline", RB_BSPLINE, RB_PREFILTER_EXACT},

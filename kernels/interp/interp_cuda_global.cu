@@ -2,6 +2,8 @@
 /* Ours: float32 weights, loads through L1, a block works on a brick of points. */
 #include "kernels/interp/interp_brick.cuh"
 
+/* A thread takes PER_THREAD points in batches: first all coordinates of a batch, then its values, then the stores. v:
+ * one component of the field; x [3][np], out [np]. */
 template <int BASIS, int BOUNDARY>
 static __global__ void __launch_bounds__(THREADS)
     kernel(field_view v, int64_t np, const float *__restrict__ x, float *__restrict__ out, int is_grid, int bricks2,
@@ -10,7 +12,7 @@ static __global__ void __launch_bounds__(THREADS)
   const brick_walk w = brick_points(is_grid, np, v, bricks2, bricks3);
 #pragma unroll
   for (int first = 0; first < PER_THREAD; first += BATCH) {
-    float at[BATCH][3], value[BATCH];
+    float at[BATCH][3], value[BATCH]; /* slots without a point evaluate at 0 and store nothing */
 #pragma unroll
     for (int q = 0; q < BATCH; q++)
 #pragma unroll
@@ -24,12 +26,14 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
+  /* The blocks of a launch: bricks of nodes, or groups of BRICK points. */
   rb_status st = RB_OK;
   const rb_interp_desc *d = &head->desc;
   int is_grid = np == rb_grid_points(d->grid);
   int bricks1 = (int)rb_blocks(d->grid.n[0], BRICK1), bricks2 = (int)rb_blocks(d->grid.n[1], BRICK2);
   int bricks3 = (int)rb_blocks(d->grid.n[2], BRICK3);
   unsigned blocks = is_grid ? (unsigned)(bricks1 * bricks2 * bricks3) : rb_blocks(np, BRICK);
+  /* A launch a component, all over the same points. */
   for (int c = 0; c < d->components; c++) {
     field_view v = {((brick_plan *)head)->field + c * rb_grid_points(d->grid), (int)d->grid.n[0], (int)d->grid.n[1],
                     (int)d->grid.n[2]};

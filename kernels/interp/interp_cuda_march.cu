@@ -22,6 +22,8 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
     kernel(field_view v, int64_t np, const float *__restrict__ x, float *__restrict__ out, int bricks2, int bricks3) {
   const brick_walk w = brick_points(IS_GRID, np, v, bricks2, bricks3);
   if (w.count == 0) return;
+  /* Without a grid the block's first point, so that what remains is below BRICK; with one 2^31 suffices for all
+   * offsets. */
   const int64_t base = IS_GRID ? 0 : (int64_t)blockIdx.x * BRICK;
   const int step = IS_GRID ? v.n2 * v.n3 : THREADS, first = (int)(w.first - base),
             last = first + (w.count - 1) * step;
@@ -30,8 +32,10 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 #pragma unroll 1
   for (int at = first;; at += step) {
     const float x1 = next1, x2 = next2, x3 = next3;
+    /* The next coordinates are asked for here; this point's eight loads follow before they are needed. */
     if (at != last)
       next1 = __ldcs(x + at + step), next2 = __ldcs(x + np + at + step), next3 = __ldcs(x + 2 * np + at + step);
+    /* Results are not read again here: they leave the cache to the field. */
     __stcs(out + at, gather_global<RB_LINEAR, BOUNDARY>(v, x1, x2, x3));
     if (at == last) break;
   }

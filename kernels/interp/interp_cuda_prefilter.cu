@@ -8,11 +8,14 @@
 
 /* ---- the paper's 15-tap stencil, one pass an axis ------------------------------------------------ */
 
+/* REACH: taps either side of the middle. LINE x ROWS: points of a block along x3; WIDTH x DEPTH: of a block along x2
+ * or x1, by WIDTH x 8 threads. */
 enum { REACH = 7, LINE = 64, ROWS = 4, DEPTH = 64, WIDTH = 32 };
 
 struct taps15 {
   float h[REACH + 1];
 };
+/* Taps z^|l|, scaled so that they add up to 1: a constant stays as it is. In float64, then rounded. */
 static taps15 make_taps15(void) {
   taps15 t;
   double sum = 1;
@@ -30,9 +33,11 @@ static __global__ void stencil_x3(const float *__restrict__ in, float *__restric
   if (row < rows)
     for (int i = threadIdx.x; i < LINE + 2 * REACH; i += LINE)
       s[threadIdx.y][i] = in[row * n + rb_wrap_near(start + i - REACH, n)];
+  /* The lines with their halos are whole. Threads without a point leave only now. */
   __syncthreads();
   int at = start + threadIdx.x;
   if (row >= rows || at >= n) return;
+  /* Taps of equal weight are added before they are multiplied, from the middle outwards. */
   const float *c = &s[threadIdx.y][threadIdx.x + REACH];
   float v = t.h[0] * c[0];
 #pragma unroll
@@ -44,12 +49,14 @@ static __global__ void stencil_x3(const float *__restrict__ in, float *__restric
  * other index o, axis index k, x3 index f, at o*other + k*stride + f. */
 static __global__ void stencil_strided(const float *__restrict__ in, float *__restrict__ out, int n, int64_t stride,
                                        int64_t other, int n3, taps15 t) {
+  /* s[axis][x3]: a warp runs along x3, so that loads coalesce and lanes meet no bank conflict. */
   __shared__ float s[DEPTH + 2 * REACH][WIDTH];
   int f = blockIdx.x * WIDTH + threadIdx.x, start = blockIdx.y * DEPTH;
   int64_t base = (int64_t)blockIdx.z * other + f;
   if (f < n3)
     for (int k = threadIdx.y; k < DEPTH + 2 * REACH; k += blockDim.y)
       s[k][threadIdx.x] = in[base + rb_wrap_near(start + k - REACH, n) * stride];
+  /* The tile with its halo is whole. */
   __syncthreads();
   if (f >= n3) return;
   for (int k = threadIdx.y; k < DEPTH && start + k < n; k += blockDim.y) {
@@ -66,17 +73,20 @@ rb_status rb_prefilter_stencil15(rb_grid g, const float *in, float *out, float *
   int n1 = (int)g.n[0], n2 = (int)g.n[1], n3 = (int)g.n[2];
   int64_t rows = g.n[0] * g.n[1], plane = g.n[1] * g.n[2];
   dim3 line(LINE, ROWS), tile(WIDTH, 8);
-  /* gridDim.y ends at 65535: long row counts go in slabs. */
+  /* gridDim.y ends at 65535: long row counts go in slabs. Passes: along x3 from in to out, along x2 from out to
+   * scratch, along x1 from scratch to out. */
   for (int64_t first = 0; first < rows; first += RB_MOST_BLOCKS_YZ * ROWS) {
     int64_t count = rows - first < RB_MOST_BLOCKS_YZ * ROWS ? rows - first : RB_MOST_BLOCKS_YZ * ROWS;
     RB_LAUNCH(stencil_x3, dim3(rb_blocks(n3, LINE), rb_blocks(count, ROWS)), line, 0, in + first * n3,
               out + first * n3, count, n3, t);
   }
+  /* blockIdx.z: planes, `plane` apart; the axis x2 has stride n3. */
   for (int first = 0; first < n1; first += RB_MOST_BLOCKS_YZ)
     RB_LAUNCH(stencil_strided,
               dim3(rb_blocks(n3, WIDTH), rb_blocks(n2, DEPTH),
                    (unsigned)(n1 - first < RB_MOST_BLOCKS_YZ ? n1 - first : RB_MOST_BLOCKS_YZ)),
               tile, 0, out + first * plane, scratch + first * plane, n2, g.n[2], plane, n3, t);
+  /* blockIdx.z: rows of x2, n3 apart; the axis x1 has stride `plane`. */
   for (int first = 0; first < n2; first += RB_MOST_BLOCKS_YZ)
     RB_LAUNCH(stencil_strided,
               dim3(rb_blocks(n3, WIDTH), rb_blocks(n1, DEPTH),
@@ -88,7 +98,9 @@ done:
 
 /* ---- ours: exact to float32 rounding, two passes -------------------------------------------------- */
 
-/* A tile of TX x TY with H samples of run-up on all sides; segments of SEG results a thread. */
+/* A tile of TX x TY with H samples of run-up on all sides; segments of SEG results a thread. SPAN: side of the tile
+ * with run-up; PITCH: floats from row to row of it; TASKS: threads, one for each segment of each row; KEEP: results a
+ * thread along x1. */
 enum {
   H = 12,
   TX = 64,
@@ -105,11 +117,13 @@ enum {
 template <int KEPT, typename SAMPLE>
 static __device__ __forceinline__ void recursion(SAMPLE sample, float *result) {
   const float z = (float)RB_BSPLINE_POLE;
-  float causal[KEPT + H], state = 0;
+  /* Causal: c_k = s_k + z c_{k-1}. The first H samples only bring the state near what an endless line would have. */
+  float causal[KEPT + H], state = 0; /* results, and H samples behind them: the anticausal run-up */
 #pragma unroll
   for (int k = 0; k < H; k++) state = sample(k) + z * state;
 #pragma unroll
   for (int k = 0; k < KEPT + H; k++) causal[k] = state = sample(H + k) + z * state;
+  /* Anticausal: d_k = z (d_{k+1} - c_k), from the far end; the last KEPT of them are stored. */
   state = 0;
 #pragma unroll
   for (int k = KEPT + H - 1; k >= 0; k--) {
@@ -123,6 +137,7 @@ struct held {
   const float *v;
   __device__ __forceinline__ float operator()(int k) const { return v[k]; }
 };
+/* Samples `step` floats apart, in shared memory. */
 struct strided {
   const float *v;
   int step;
@@ -147,10 +162,12 @@ struct inner_column {
 template <int V>
 static __global__ void __launch_bounds__(TASKS, 3)
     prefilter_plane(const float *__restrict__ in, float *__restrict__ out, int n2, int n3) {
+  /* SPAN rows of PITCH floats: 2 H + TX values each. */
   __shared__ __align__(16) float s[SPAN * PITCH];
   enum { PACKS = SPAN / V };
   const int x0 = blockIdx.x * TX, y0 = blockIdx.y * TY;
   const int64_t plane = (int64_t)blockIdx.z * n2 * n3;
+  /* Copies to shared memory that pass by the registers; the tile's border is periodic. */
   for (int e = threadIdx.x; e < SPAN * PACKS; e += TASKS) {
     int r = e / PACKS, c = (e % PACKS) * V; /* constants: multiplications */
     __pipeline_memcpy_async(s + r * PITCH + c,
@@ -159,10 +176,13 @@ static __global__ void __launch_bounds__(TASKS, 3)
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
+  /* Each thread has waited for its own copies; now all have come. */
   __syncthreads();
   /* One segment of one row a thread, by 16-byte accesses: with PITCH = 28 mod 32 the eight rows of such an
    * access's phase lie in eight different groups of banks. */
   float kept[SEG], samples[SEG + 2 * H];
+  /* Row threadIdx.x % SPAN, segment threadIdx.x / SPAN, with its run-up. Segments of a row overlap in their run-
+   * ups. */
   float4 *segment = reinterpret_cast<float4 *>(s + (threadIdx.x % SPAN) * PITCH + threadIdx.x / SPAN * SEG);
 #pragma unroll
   for (int k = 0; k < SEG + 2 * H; k += 4) {
@@ -170,25 +190,30 @@ static __global__ void __launch_bounds__(TASKS, 3)
     samples[k] = v.x, samples[k + 1] = v.y, samples[k + 2] = v.z, samples[k + 3] = v.w;
   }
   recursion<SEG>(held{samples}, kept);
+  /* All samples are in registers: rows may be overwritten. */
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < SEG; k += 4) segment[(H + k) / 4] = make_float4(kept[k], kept[k + 1], kept[k + 2], kept[k + 3]);
+  /* All rows are filtered: columns may begin. They need TX (TY / SEG) threads, fewer than the rows did. */
   __syncthreads();
   if (threadIdx.x >= TX * (TY / SEG)) return;
   int column = threadIdx.x % TX, first = threadIdx.x / TX * SEG;
+  /* Column H + `column` of the tile, rows first .. first + SEG + 2 H - 1; lanes run along a row. */
   recursion<SEG>(strided{s + first * PITCH + H + column, PITCH}, kept);
 #pragma unroll
   for (int k = 0; k < SEG; k++)
     if (x0 + column < n3 && y0 + first + k < n2) out[plane + (y0 + first + k) * n3 + x0 + column] = kept[k];
 }
 
-/* x1: a thread filters KEEP points of a column in registers. */
+/* x1: a thread filters KEEP points of a column in registers. Columns are counted through the plane: neighbouring
+ * threads read neighbouring values at every step. */
 static __global__ void __launch_bounds__(128)
     prefilter_columns(const float *__restrict__ in, float *__restrict__ out, int n1, int64_t plane) {
   int64_t column = (int64_t)blockIdx.x * 128 + threadIdx.x;
   int start = blockIdx.y * KEEP;
   if (column >= plane) return;
   float kept[KEEP];
+  /* Uniform over the block: where nothing wraps, addresses are a constant step apart. */
   if (start >= H && start + KEEP + H <= n1)
     recursion<KEEP>(inner_column{in + column + (start - H) * plane, plane}, kept);
   else

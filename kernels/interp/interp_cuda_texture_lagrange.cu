@@ -15,10 +15,13 @@ static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_
 /* Positions (normalised) and weights of the three fetches of an axis. */
 static __device__ __forceinline__ void axis_fetches(float x, float scale, float at[3], float w[3]) {
   float t, tap[4];
+  /* Texel i is centred at i + 0.5: b is the centre of the cell's first node. */
   float b = (float)cell_of(x, &t) + 0.5f;
   basis_weights<RB_LAGRANGE>(t, tap);
   float middle = tap[1] + tap[2];
   w[0] = tap[0], w[1] = middle, w[2] = tap[3];
+  /* Nodes -1 and 2 at their centres, where the unit's weights are 1 and 0; the middle fetch at tap2's share of the
+   * way. */
   at[0] = (b - 1.0f) * scale, at[1] = (b + tap[2] / middle) * scale, at[2] = (b + 2.0f) * scale;
 }
 

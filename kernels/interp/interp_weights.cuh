@@ -6,6 +6,8 @@
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/interp/interp.h"
 
+/* Weights at fraction t of a cell, for nodes 0, 1 (linear) or -1 .. 2 (cubic). The B-spline's third weight is what
+ * the others leave of 1. */
 template <int BASIS>
 static __device__ __forceinline__ void basis_weights(float t, float w[4]) {
   float u = 1.0f - t;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 static const rb_l2force_ops *ops_of(const rb_l2force_plan *p) { return p->variant->ops; }
+/* Nodes of the grid: an image's values. */
 static int64_t nodes(const rb_l2force_plan *p) { return rb_grid_points(p->desc.grid); }
 
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out) {
@@ -22,13 +23,16 @@ rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *de
   RB_TRY(ops->supports(desc));
   RB_TRY(ops->plan(backend, desc, &p));
   p->variant = variant, p->backend = backend, p->desc = *desc;
+  /* a float64 on the backend, into which the variant sums */
   RB_TRY(rb_alloc(backend, sizeof *p->kept, (void **)&p->kept));
   *out = p;
   p = NULL;
 done:
+  /* NULL on success */
   rb_l2force_destroy(p);
   return st;
 }
+/* f_a = (mean - image) d_a image: intensities squared per unit of the spacing */
 rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f) {
   rb_status st = RB_OK;
   RB_NEED(p, "l2force", mean, nodes(p));
@@ -38,6 +42,7 @@ rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array
 done:
   return st;
 }
+/* The sum on the backend, then fetched: the download waits. */
 rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out) {
   rb_status st = RB_OK;
   RB_NEED(p, "l2force", mean, nodes(p));
@@ -47,21 +52,25 @@ rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, d
 done:
   return st;
 }
+/* The variant's destroy frees the plan, so it comes last. */
 void rb_l2force_destroy(rb_l2force_plan *p) {
   if (!p) return;
   rb_release(p->backend, p->kept);
   ops_of(p)->destroy(p);
 }
 
+/* Two images read, three components written: 5 values a voxel. */
 double rb_l2force_bytes(const rb_l2force_desc *d) {
   return 5.0 * (double)rb_dtype_size(d->dtype) * (double)rb_grid_points(d->grid);
 }
 double rb_l2force_tolerance(const rb_l2force_desc *d, double range) {
   const double least = fmin(d->spacing[0], fmin(d->spacing[1], d->spacing[2]));
   enum { ROUNDINGS = 4 }; /* of difference, slope, product and quotient */
+  /* mean - image is 2 range at most; so is a rise, over the least spacing */
   return ROUNDINGS * rb_epsilon(d->dtype) * 2 * range * 2 * range / least;
 }
 double rb_l2force_energy_tolerance(const rb_l2force_desc *d, double range) {
   const double n = (double)rb_grid_points(d->grid);
+  /* n terms of (2 range)^2: 2 eps each, and n additions in double */
   return n * 4 * range * range * (2 * rb_epsilon(d->dtype) + n * DBL_EPSILON);
 }

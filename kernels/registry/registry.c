@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* The families in the order of families.def, by their addresses; the tables behind them are made at build time. */
 static const rb_family *const families[] = {
 #define RB_FAMILY(family, what) &rb_##family##_family,
 #include "kernels/registry/families.def"
@@ -15,6 +16,7 @@ const rb_family *const *rb_families(int *count) {
   return families;
 }
 
+/* Exact names; a failure names the nearest one. */
 rb_status rb_family_find(const char *name, const rb_family **out) {
   const char *names[FAMILIES];
   for (int i = 0; i < FAMILIES; i++) {
@@ -29,12 +31,14 @@ rb_status rb_family_find(const char *name, const rb_family **out) {
                  near ? ": nearest is " : "", near ? near : "");
 }
 
+/* Backends for what lies above the kernels, which does not ask cpu_ref or cuda itself. */
 rb_status rb_backend_get_cpu(const rb_backend **out) { return rb_cpu_backend(out); }
 rb_status rb_backend_get_cuda(const rb_backend **out) { return rb_cuda_backend(out); }
 rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out) {
   return kind == RB_CPU ? rb_cpu_backend(out) : rb_cuda_backend(out);
 }
 
+/* Without a CUDA backend the failure's message is dropped: the answer is 0. */
 int rb_cuda_is_emulated(void) {
   const rb_backend *b;
   const rb_status st = rb_cuda_backend(&b);

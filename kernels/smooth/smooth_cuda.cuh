@@ -11,6 +11,7 @@
 /* Weights that travel as an argument of a kernel. */
 enum { WEIGHTS_RADIUS = 64 };
 struct weights {
+  /* k[d]: weight at distance d on either side. */
   int radius;
   float k[WEIGHTS_RADIUS + 1];
 };
@@ -23,6 +24,8 @@ static inline weights weights_of(const rb_smooth_kernel *k) {
 
 /* A field as lines along the filtered axis: [lines][length][inner]. */
 struct view {
+  /* lines: components times the axes before; inner: values of the axes behind, by which neighbours of a line are
+   * apart. */
   int64_t lines, inner;
   int length;
 };

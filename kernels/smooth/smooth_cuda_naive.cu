@@ -5,8 +5,10 @@
 static __global__ void __launch_bounds__(256) naive_kernel(view v, weights w, const float *in, float *out) {
   const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
   if (i >= v.lines * v.length * v.inner) return;
+  /* Place along the filtered axis; the neighbours there lie `inner` values apart. */
   const int at = (int)(i / v.inner % v.length);
   float sum = 0;
+  /* From the far left to the far right; what lies beyond the grid counts as 0. */
   for (int d = -w.radius; d <= w.radius; d++)
     if (at + d >= 0 && at + d < v.length) sum += w.k[d < 0 ? -d : d] * in[i + d * v.inner];
   out[i] = sum;

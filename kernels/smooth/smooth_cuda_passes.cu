@@ -7,8 +7,11 @@
  * (compiled_radius). */
 #include "kernels/smooth/smooth_cuda_march.cuh"
 
+/* THREADS a block; SEGMENT outputs of a row for a warp, four a lane; ROW_WARPS warps a block. */
 enum { THREADS = 128, SEGMENT = 128, ROW_WARPS = THREADS / 32 };
 
+/* V values from memory, or zeros where there is nothing. Indices modulo V keep the code valid for V = 1, where they
+ * are not reached. */
 template <int V>
 static __device__ __forceinline__ void load(const float *__restrict__ from, bool there, float (&to)[V]) {
   if (V == 4) {
@@ -17,6 +20,7 @@ static __device__ __forceinline__ void load(const float *__restrict__ from, bool
   } else
     to[0] = there ? *from : 0.0f;
 }
+/* Results are not read again here: streaming stores leave the cache to the input. */
 template <int V>
 static __device__ __forceinline__ void store(float *to, const float (&from)[V]) {
   if (V == 4)
@@ -32,13 +36,17 @@ static __device__ __forceinline__ void store(float *to, const float (&from)[V]) 
 template <int R, int V>
 static __global__ void __launch_bounds__(THREADS)
     column_kernel(view v, weights w, int piece, int pieces, const float *__restrict__ in, float *__restrict__ out) {
+  /* AHEAD: values along the line that are loaded together, before the first of them is added. */
   enum { AHEAD = V == 4 ? 2 : 4 };
   const unsigned across = (unsigned)(v.inner / V), column = blockIdx.x / (unsigned)pieces * THREADS + threadIdx.x;
   if (column >= across * (unsigned)v.lines) return;
+  /* Address of the column's first value: line, then place within `inner`. */
   const int64_t first = (int64_t)(column / across) * v.length * v.inner + (int64_t)(column % across) * V;
+  /* This thread's outputs begin .. end - 1; it reads R values more at both ends. */
   const int begin = (int)(blockIdx.x % (unsigned)pieces) * piece, end = min(begin + piece, v.length);
   float acc[V][2 * R + 2] = {}; /* acc[][j]: what in[at] adds to output at - R + j; the last stays 0 */
   for (int at = begin - R; at < end + R; at += AHEAD) {
+    /* Zeros beyond the line; what lies beyond the piece's reach is not loaded. */
     float f[AHEAD][V];
 #pragma unroll
     for (int q = 0; q < AHEAD; q++)
@@ -48,6 +56,8 @@ static __global__ void __launch_bounds__(THREADS)
       float done[V];
 #pragma unroll
       for (int c = 0; c < V; c++) {
+        /* Value `at` reaches outputs at - R .. at + R. After it is added, output at - R is complete, in acc[][0]; the
+         * shift by one is in the indices and costs no instruction. */
 #pragma unroll
         for (int j = 0; j <= 2 * R; j++) acc[c][j] = fmaf(w.k[j < R ? R - j : j - R], f[q][c], acc[c][j + 1]);
         done[c] = acc[c][0];
@@ -60,7 +70,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- along x3 ------------------------------------------------------------------------------------------ */
 
-/* sum[q] = the kernel over f[SIDE + q - R .. SIDE + q + R]. */
+/* sum[q] = the kernel over f[SIDE + q - R .. SIDE + q + R]. Values at equal distance are added before they are
+ * multiplied. */
 template <int R, int SIDE>
 static __device__ __forceinline__ void four(const weights &w, const float *f, float (&sum)[4]) {
 #pragma unroll
@@ -75,11 +86,14 @@ static __device__ __forceinline__ void four(const weights &w, const float *f, fl
 template <int R>
 static __global__ void __launch_bounds__(THREADS)
     quad_kernel(int64_t quads, int across, weights w, const float *__restrict__ in, float *__restrict__ out) {
+  /* REACH quads either side hold the R neighbours. */
   enum { REACH = (R + 3) / 4, SIDE = 4 * REACH };
   const int64_t quad = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (quad >= quads) return;
   const int x = (int)(quad % across);
   float f[4 + 2 * SIDE], sum[4];
+  /* A quad is outside its row where x + q is: rows follow each other in memory, and the neighbour row must not leak
+   * in. */
 #pragma unroll
   for (int q = -REACH; q <= REACH; q++) {
     float(&part)[4] = *reinterpret_cast<float(*)[4]>(f + SIDE + 4 * q);
@@ -93,7 +107,10 @@ static __global__ void __launch_bounds__(THREADS)
 template <int R>
 static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int length, int segments, weights w,
                                                              const float *__restrict__ in, float *__restrict__ out) {
+  /* A row's border rounded up to whole quads, so that 16-byte reads are aligned. */
   enum { SIDE = (R + 3) / 4 * 4 };
+  /* Each warp has its own segment with its border: only the warp itself waits, no barrier of the block is needed. A
+   * warp without a row may leave. */
   __shared__ __align__(16) float buffer[ROW_WARPS][SEGMENT + 2 * SIDE];
   float *s = buffer[threadIdx.x / 32];
   const int lane = threadIdx.x % 32;
@@ -105,14 +122,17 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(int64_t rows, int l
     const int at = begin + t - SIDE;
     s[t] = at >= 0 && at < length ? in[row * length + at] : 0.0f;
   }
+  /* The segment is whole. */
   __syncwarp();
   float f[4 + 2 * SIDE], sum[4];
 #pragma unroll
   for (int q = 0; q < 4 + 2 * SIDE; q += 4)
     *reinterpret_cast<float4 *>(f + q) = *reinterpret_cast<const float4 *>(s + 4 * lane + q);
   four<R, SIDE>(w, f, sum);
+  /* All lanes have read their inputs: the outputs may take their place. */
   __syncwarp();
   *reinterpret_cast<float4 *>(s + 4 * lane) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+  /* All outputs are there: lanes store along the row. */
   __syncwarp();
 #pragma unroll
   for (int t = lane; t < SEGMENT; t += 32)
@@ -133,6 +153,7 @@ static rb_status columns(const view &v, int axis, const weights &w, const float 
                           : (count < 100000 ? 48
                              : axis == 1    ? 24
                                             : 160);
+  /* The number of pieces is the fewest that are at most `most` long; then all are made equally long. */
   const int piece = (v.length + (v.length + most - 1) / most - 1) / ((v.length + most - 1) / most),
             pieces = (v.length + piece - 1) / piece;
   RB_LAUNCH((column_kernel<R, V>), rb_blocks(v.lines * v.inner / V, THREADS) * (unsigned)pieces, THREADS, 0, v, w,

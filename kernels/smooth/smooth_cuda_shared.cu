@@ -8,16 +8,20 @@ enum { THREADS = 256 };
 
 static __global__ void __launch_bounds__(THREADS)
     line_kernel(view v, weights w, const float *__restrict__ in, float *__restrict__ out) {
+  /* The line with r zeros before and behind it: length + 2 r floats, sized at the launch. */
   RB_DYNAMIC_SHARED(float, s, 4);
+  /* Line number to the address of its first value: outer index, then place within `inner`. */
   const int64_t line = (int64_t)blockIdx.x, first = line / v.inner * v.length * v.inner + line % v.inner;
   const int r = w.radius;
   for (int t = threadIdx.x; t < v.length + 2 * r; t += THREADS) {
     const int at = t - r;
     s[t] = at >= 0 && at < v.length ? in[first + at * v.inner] : 0.0f;
   }
+  /* The line is whole. */
   __syncthreads();
   for (int at = threadIdx.x; at < v.length; at += THREADS) {
     float sum = w.k[0] * s[r + at];
+    /* Taps of equal weight are added before they are multiplied. */
     for (int d = 1; d <= r; d++) sum += w.k[d] * (s[r + at - d] + s[r + at + d]);
     out[first + at * v.inner] = sum;
   }

@@ -15,7 +15,12 @@
 #define RB_DEVICE
 #endif
 
-/* Integer powers by repeated products: exponents are small and the same for every coefficient. */
+/* Integer powers by repeated products: exponents are small and the same for every coefficient.
+ * LERAY:      p = scale, q = -scale / ((1 + beta_v / (beta_w (|k|^2 + 1))) |k|^2), q = 0 at k = 0
+ * H1DIV:      p = scale beta_v |k|^2, q = scale beta_w (|k|^2 + 1)
+ * GAUSSIAN:   p = scale exp(-1/2 sum_a (sigma_a h_a k_a)^2)
+ * HELMHOLTZ:  p = scale (alpha |k|^2 + gamma)^power; p = null where the base is 0
+ * h: spacings, k: wave numbers as REAL, whole numbers that float holds exactly up to 2^24. */
 #define RB_DEFINE_SYMBOL(REAL, SUFFIX, EXP)                                                                   \
   typedef struct {                                                                                            \
     REAL p, q;                                                                                                \

@@ -7,14 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+/* x [3][np] in grid units, m [components][np], out [components][n1][n2][n3], all planar. */
 static const rb_splat_ops *ops_of(const rb_splat_plan *p) { return p->variant->ops; }
 
+/* The caller owns *out and gives it back by rb_splat_destroy; NULL on failure. */
 rb_status rb_splat_create(const rb_variant *variant, const rb_splat_desc *desc, rb_splat_plan **out) {
   rb_status st = RB_OK;
   const rb_splat_ops *ops = variant->ops;
   const rb_backend *backend;
   *out = NULL;
   RB_TRY(rb_grid_check(desc->grid, "splat"));
+  /* points can be numbered in 32 bits */
   RB_CHECK(desc->np >= 1 && desc->np <= (int64_t)1 << 30, RB_EINVAL, "splat: %lld points; 1 to 2^30 work",
            (long long)desc->np);
   RB_CHECK(desc->components >= 1, RB_EINVAL, "splat: %d components; at least 1", desc->components);
@@ -26,6 +29,7 @@ done:
   return st;
 }
 
+/* out_c[k] = sum_p w(x_p - k) m_cp. `out` is written from zero, not added to. It may not have ended on return. */
 rb_status rb_splat_run(rb_splat_plan *p, rb_array x, rb_array m, rb_array out) {
   rb_status st = RB_OK;
   RB_NEED(p, "splat", x, 3 * p->desc.np);
@@ -36,6 +40,7 @@ done:
   return st;
 }
 
+/* Lost points are the caller's to judge; a sum that exceeded its type is an error. */
 rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost) {
   rb_status st = RB_OK;
   int64_t none;
@@ -52,6 +57,7 @@ void rb_splat_destroy(rb_splat_plan *p) {
   if (p) ops_of(p)->destroy(p);
 }
 
+/* 0 for a variant without a workspace, and one that is not built. */
 size_t rb_splat_workspace(const rb_variant *variant, const rb_splat_desc *desc) {
   const rb_splat_ops *ops = variant->ops;
   return ops && ops->workspace ? ops->workspace(desc) : 0;
@@ -59,6 +65,7 @@ size_t rb_splat_workspace(const rb_variant *variant, const rb_splat_desc *desc) 
 
 double rb_splat_bytes(const rb_splat_desc *d) {
   const double c = d->components;
+  /* 3 coordinates and c masses a point, c sums a node; the weights' overlap is not traffic */
   return (double)rb_dtype_size(d->dtype) * ((3 + c) * (double)d->np + c * (double)rb_grid_points(d->grid));
 }
 
@@ -70,6 +77,9 @@ double rb_splat_tolerance(const rb_variant *variant, const rb_splat_desc *d, dou
   enum { ROUNDINGS = 4, TERMS = 8 }; /* of a weight; a unit of weight */
   const double epsilon = rb_epsilon(d->dtype), root = sqrt(TERMS * (most + 1));
   const double unit = ops && ops->unit_bits ? ldexp(1, -ops->unit_bits) : 0;
+  /* eps range 4 (1 + most)      roundings of the weights
+   * eps range most root         roundings of the sum, root = sqrt(8 (most + 1))
+   * 2^-unit_bits root           of fixed point */
   return epsilon * range * (ROUNDINGS * (1 + most) + most * root) + unit * root;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
   unsigned greatest;              /* bits of the greatest |mass|: whole numbers are ordered as such floats are */
 } splat_report;
 
+/* Nodes along the axes, points, and nodes in all; passed to kernels by value. */
 typedef struct {
   int n1, n2, n3;
   int64_t np, nodes;
@@ -40,8 +41,11 @@ static inline rb_status splat_supports_linear(const rb_splat_desc *d, const char
   return RB_OK;
 }
 
+/* Weights of the nodes around a point whose fraction is t: two of the linear B-spline, four of the cubic one, whose
+ * third is what the others leave of 1. */
 template <int BASIS>
 static __device__ __forceinline__ void splat_weights(float t, float w[4]) {
+  /* u = 1 - t: weights are polynomials in both. */
   const float u = 1.0f - t;
   if (BASIS == RB_SPLAT_LINEAR) {
     w[0] = u, w[1] = t;
@@ -59,7 +63,8 @@ static __device__ __forceinline__ int splat_node(int i, int n, int boundary) {
   return rb_wrap_near(i, n);
 }
 
-/* First node and fraction of a coordinate; whole numbers are cut to what an int holds. */
+/* First node and fraction of a coordinate; whole numbers are cut to what an int holds. The fraction comes from the
+ * coordinate itself. A cubic point's first node is the one before its cell. */
 template <int BASIS>
 static __device__ __forceinline__ int splat_base(float x, float *t) {
   const float f = floorf(x);
@@ -69,7 +74,7 @@ static __device__ __forceinline__ int splat_base(float x, float *t) {
 
 /* Neither infinite nor NaN. */
 static __device__ __forceinline__ bool is_number(float v) { return fabsf(v) <= FLT_MAX; }
-/* Whether a point and its masses are. */
+/* Whether a point and its masses are. One bad coordinate or mass drops the point with all its components. */
 static __device__ __forceinline__ bool splat_finite(const splat_layout &l, int components, const float *x,
                                                     const float *m, int64_t p) {
   bool finite = is_number(x[p]) && is_number(x[l.np + p]) && is_number(x[2 * l.np + p]);
@@ -89,6 +94,7 @@ static __device__ __forceinline__ void splat_visit(const splat_layout &l, int bo
   splat_weights<BASIS>(t, w2);
   const int b3 = splat_base<BASIS>(x3, &t);
   splat_weights<BASIS>(t, w3);
+  /* All products of three weights, nodes in the order of memory. */
 #pragma unroll
   for (int i = 0; i < taps; i++) {
     const int i1 = splat_node(b1 + i, l.n1, boundary);
@@ -99,6 +105,7 @@ static __device__ __forceinline__ void splat_visit(const splat_layout &l, int bo
 #pragma unroll
       for (int k = 0; k < taps; k++) {
         const int i3 = splat_node(b3 + k, l.n3, boundary);
+        /* A dropped index is -1: the sign bit of the three together tells whether one is. */
         if ((i1 | i2 | i3) >= 0) visit(row + i3, w1[i] * w2[j] * w3[k]);
       }
     }
@@ -112,12 +119,14 @@ static __device__ __forceinline__ unsigned splat_number_of(int64_t node) {
   z = (z ^ (z >> 15)) * 0x85EBCA77u;
   return z ^ (z >> 13);
 }
-/* A contribution, or a node, as the weighted sums count it. */
+/* A contribution, or a node, as the weighted sums count it. Modulo 2^64: sums may wrap, but do so alike on both
+ * sides. */
 static __device__ __forceinline__ unsigned long long splat_weighted(int64_t node, int whole) {
   return (unsigned long long)((long long)whole * (long long)splat_number_of(node));
 }
 
-/* Adds the block's values to *to: all THREADS threads call. */
+/* Adds the block's values to *to: all THREADS threads call. One atomic a warp. Whole numbers: the order of the
+ * additions does not matter. */
 static __device__ __forceinline__ void splat_add_block(unsigned long long v, unsigned long long *to) {
   for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(~0u, v, o);
   if (threadIdx.x % 32 == 0 && v) atomicAdd(to, v);
@@ -137,6 +146,7 @@ typedef struct {
   rb_release(head->backend, p->room);
   free(p);
 }
+/* room: bytes of the variant's own on the backend, 0 for none. */
 [[maybe_unused]] static rb_status splat_plan_create(const rb_backend *backend, size_t room, rb_splat_plan **out) {
   rb_status st = RB_OK;
   splat_plan *p = (splat_plan *)calloc(1, sizeof *p);
@@ -150,11 +160,13 @@ done:
   if (p) splat_destroy(&p->head);
   return st;
 }
+/* Waits for the device: the report is copied to the host. */
 static rb_status splat_outcome(rb_splat_plan *head, int64_t *lost, int *exceeded) {
   rb_status st = RB_OK;
   splat_report r;
   RB_TRY(head->backend->download(&r, ((splat_plan *)head)->report, sizeof r));
   *lost = (int64_t)r.lost;
+  /* Either a single contribution was too large, or contributions and nodes do not agree. */
   *exceeded = r.exceeded != 0 || r.given != r.held;
 done:
   return st;

@@ -8,15 +8,18 @@
 /* ---- 32 bits ---- */
 
 static rb_status supports_32(const rb_splat_desc *d) { return splat_supports_linear(d, "cuda/fixed-atomic"); }
+/* One int a node and component. */
 static size_t room_32(const rb_splat_desc *d) {
   return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(int);
 }
+/* Memory: the whole numbers; the report is the shared plan's. */
 static rb_status plan_32(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
   return splat_plan_create(backend, room_32(d), out);
 }
 
 /* A contribution as a whole number; what does not fit is told. */
 static __device__ __forceinline__ int to_whole(float v, splat_report *report) {
+  /* Times a power of two: exact. What follows rounds once, to a whole number. */
   v = ldexpf(v, UNIT_BITS);
   if (fabsf(v) >= 2147483648.0f) atomicOr(&report->exceeded, 1u);
   return __float2int_rn(v);
@@ -27,12 +30,16 @@ static __device__ __forceinline__ int to_whole(float v, splat_report *report) {
 static __global__ void __launch_bounds__(THREADS)
     add_32(splat_layout l, int boundary, int components, const float *__restrict__ x, const float *__restrict__ m,
            int *sums, splat_report *report) {
+  /* Threads without a point stay: the shuffles at the end need whole warps. */
   const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   unsigned long long given = 0;
   if (p < l.np) {
     if (splat_finite(l, components, x, m, p)) {
       splat_visit<RB_SPLAT_LINEAR>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+        /* The same weight for all components of the point; nodes of component c begin c l.nodes further on. */
         for (int c = 0; c < components; c++) {
+          /* The number that is added is also the one that is counted: a difference in the end is a sum that
+           * wrapped. */
           const int whole = to_whole(w * m[c * l.np + p], report);
           atomicAdd(sums + c * l.nodes + node, whole);
           given += splat_weighted(c * l.nodes + node, whole);
@@ -44,7 +51,7 @@ static __global__ void __launch_bounds__(THREADS)
   }
   splat_add_block(given, &report->given);
 }
-/* One thread a value. */
+/* One thread a value. Reads each sum once: into the check, and as a float, which rounds sums beyond 24 bits. */
 static __global__ void __launch_bounds__(THREADS)
     convert_32(int64_t values, const int *__restrict__ sums, float *__restrict__ out, splat_report *report) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -57,6 +64,7 @@ static __global__ void __launch_bounds__(THREADS)
   splat_add_block(held, &report->held);
 }
 
+/* Three steps on the stream: clear report and sums, add, convert. The outcome is read later, by splat_outcome. */
 static rb_status run_32(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
   const rb_splat_desc *d = &head->desc;
@@ -79,6 +87,7 @@ extern "C" const rb_splat_ops rb_splat_fixed_atomic = {supports_32,   plan_32,  
 
 enum { SIDE = 16 };
 
+/* One point a node: point p belongs to the node of the same number, and lies near it for the planes to help. */
 static rb_status supports_shared(const rb_splat_desc *d) {
   rb_status st = splat_supports_linear(d, "cuda/shared-fixed");
   if (st == RB_OK && d->np != rb_grid_points(d->grid))
@@ -95,6 +104,8 @@ static rb_status supports_shared(const rb_splat_desc *d) {
 static __global__ void __launch_bounds__(SIDE *SIDE)
     add_shared(splat_layout l, int boundary, const float *__restrict__ x, const float *__restrict__ m, int *sums,
                splat_report *report) {
+  /* plane[i1 % 3][column]: a thread clears and gives away the node of its own column; any thread of the block
+   * adds. */
   __shared__ int plane[3][SIDE * SIDE];
   const int first3 = (int)blockIdx.x * SIDE, first2 = (int)blockIdx.y * SIDE, c3 = first3 + (int)threadIdx.x % SIDE,
             c2 = first2 + (int)threadIdx.x / SIDE;
@@ -103,16 +114,21 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
   unsigned long long given = 0;
   for (int q = 0; q < 3; q++) plane[q][threadIdx.x] = 0;
   __syncthreads();
+  /* One step more than there are planes: the last one gives plane n1 - 1 away. */
   for (int k = 0; k <= l.n1; k++) {
     const int64_t p = k * stride + (int64_t)c2 * l.n3 + c3;
+    /* Points are read along x3 by neighbouring threads; those without one go on to the barriers. */
     if (inside && k < l.n1) {
+      /* The point's coordinates in grid units along x1, x2, x3. */
       const float x1 = x[p], x2 = x[l.np + p], x3 = x[2 * l.np + p], mass = m[p];
       if (is_number(x1) && is_number(x2) && is_number(x3) && is_number(mass)) {
         float t1, t2, t3;
         const int b1 = splat_base<RB_SPLAT_LINEAR>(x1, &t1), b2 = splat_base<RB_SPLAT_LINEAR>(x2, &t2),
                   b3 = splat_base<RB_SPLAT_LINEAR>(x3, &t3), s2 = b2 - first2, s3 = b3 - first3;
+        /* All eight nodes lie on the grid, in the block's columns and in planes k-1 .. k+1. */
         if ((b1 == k || b1 == k - 1) && b1 >= 0 && b1 + 1 < l.n1 && s2 >= 0 && s2 + 1 < SIDE && b2 + 1 < l.n2 &&
             s3 >= 0 && s3 + 1 < SIDE && b3 + 1 < l.n3) {
+          /* Bits of i, from the highest: the step along x1, x2, x3. */
 #pragma unroll
           for (int i = 0; i < 8; i++) {
             const int o1 = i >> 2, o2 = i >> 1 & 1, o3 = i & 1;
@@ -122,6 +138,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
             given += splat_weighted((b1 + o1) * stride + (int64_t)(b2 + o2) * l.n3 + b3 + o3, whole);
           }
         } else {
+          /* Any other point adds to the device's memory: all boundaries are handled there. */
           splat_visit<RB_SPLAT_LINEAR>(l, boundary, x1, x2, x3, [&](int64_t node, float w) {
             const int whole = to_whole(w * mass, report);
             atomicAdd(sums + node, whole);
@@ -135,7 +152,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     __syncthreads(); /* 1 */
     if (k > 0 && inside) {
       int *mine = &plane[(k - 1) % 3][threadIdx.x];
-      if (*mine) atomicAdd(sums + p - stride, *mine);
+      /* Zeros are left out: they cost an atomic and change nothing. */
+      if (*mine) atomicAdd(sums + p - stride, *mine); /* p - stride is the same column, one plane back */
       *mine = 0;
     }
     __syncthreads(); /* 2 */
@@ -143,11 +161,13 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
   splat_add_block(given, &report->given);
 }
 
+/* The same room, report and conversion as cuda/fixed-atomic. */
 static rb_status run_shared(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
   const splat_layout l = splat_layout_of(&head->desc);
   splat_plan *p = (splat_plan *)head;
   RB_TRY(splat_begin(head, p->room, (size_t)l.nodes * sizeof(int)));
+  /* Blocks tile x3 and x2; the whole of x1 is one block's march. */
   RB_LAUNCH(add_shared, dim3(rb_blocks(l.n3, SIDE), rb_blocks(l.n2, SIDE)), SIDE * SIDE, 0, l,
             (int)head->desc.boundary, (const float *)x, (const float *)m, (int *)p->room, p->report);
   RB_LAUNCH(convert_32, rb_blocks(l.nodes, THREADS), THREADS, 0, l.nodes, (const int *)p->room, (float *)out,
@@ -161,6 +181,7 @@ extern "C" const rb_splat_ops rb_splat_shared_fixed = {supports_shared, plan_32,
 
 /* ---- 64 bits ---- */
 
+/* One 64-bit number a node and component. */
 static size_t room_64(const rb_splat_desc *d) {
   return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long);
 }
@@ -182,16 +203,18 @@ static int points_bits(int64_t np) {
   return p;
 }
 
-/* One thread a value: the greatest finite |mass|. */
+/* One thread a value: the greatest finite |mass|. m [components][np]; what is no number counts as 0. */
 static __global__ void __launch_bounds__(THREADS)
     find_greatest(int64_t values, const float *__restrict__ m, splat_report *report) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   float v = i < values ? fabsf(m[i]) : 0.0f;
   if (!is_number(v)) v = 0;
+  /* Halving within the warp, then one atomic on the bits, which are ordered as positive floats are. */
   for (int o = 16; o > 0; o >>= 1) v = fmaxf(v, __shfl_down_sync(~0u, v, o));
   if (threadIdx.x % 32 == 0 && v > 0) atomicMax(&report->greatest, __float_as_uint(v));
 }
-/* One thread a point. A product in float, then exactly a whole number: the same whatever the order. */
+/* One thread a point. A product in float, then exactly a whole number: the same whatever the order. No check of
+ * wrapped sums is needed: the unit is chosen so that none wraps. */
 template <int BASIS>
 static __global__ void __launch_bounds__(THREADS)
     add_64(splat_layout l, int boundary, int components, int points, const float *__restrict__ x,
@@ -202,13 +225,15 @@ static __global__ void __launch_bounds__(THREADS)
     atomicAdd(&report->lost, 1ull);
     return;
   }
+  /* The same power of two for all threads, as find_greatest has ended: the scaling is exact. */
   const float scale = ldexpf(1.0f, unit_bits_of(report->greatest, points));
   splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
     for (int c = 0; c < components; c++)
+      /* Negative numbers by two's complement: unsigned additions that wrap give the signed sum. */
       atomicAdd(sums + c * l.nodes + node, (unsigned long long)__float2ll_rn(w * m[c * l.np + p] * scale));
   });
 }
-/* One thread a value. */
+/* One thread a value. The sum as a double (53 bits), scaled exactly, then rounded to float. */
 static __global__ void __launch_bounds__(THREADS)
     convert_64(int64_t values, int points, const unsigned long long *__restrict__ sums, float *__restrict__ out,
                const splat_report *report) {
@@ -216,6 +241,7 @@ static __global__ void __launch_bounds__(THREADS)
   if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
 }
 
+/* Four steps: clear, greatest mass, add, convert. */
 static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
   const rb_splat_desc *d = &head->desc;

@@ -29,7 +29,8 @@ typedef struct {
   unsigned greatest;   /* bits of the greatest |mass| */
 } box_of_block;
 
-/* Point q of the block: its number, or -1 off the grid. */
+/* Point q of the block: its number, or -1 off the grid. The cube's points are counted along x3 first; eight
+ * neighbours of a row are eight threads. */
 static __device__ __forceinline__ int64_t point_of(const splat_layout &l, int q) {
   const int i3 = (int)blockIdx.x * SIDE + q % SIDE, i2 = (int)blockIdx.y * SIDE + q / SIDE % SIDE,
             i1 = (int)blockIdx.z * SIDE + q / SIDE / SIDE;
@@ -54,6 +55,7 @@ static __global__ void __launch_bounds__(THREADS)
               splat_report *report) {
   __shared__ box_of_block box;
   __shared__ int sums[ROOM];
+  /* A thread's points stay in registers from the search for the box to the additions. */
   float at[EACH][3], mass[EACH];
   bool there[EACH];
   if (threadIdx.x < 3) box.low[threadIdx.x] = INT_MAX, box.high[threadIdx.x] = INT_MIN;
@@ -66,6 +68,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t p = point_of(l, e * THREADS + (int)threadIdx.x);
     there[e] = p >= 0;
     if (!there[e]) continue;
+    /* The points' coordinates [3][np] and masses; points that are no numbers are lost here, once. */
     for (int a = 0; a < 3; a++) at[e][a] = x[a * l.np + p];
     mass[e] = m[p];
     if (!is_number(at[e][0]) || !is_number(at[e][1]) || !is_number(at[e][2]) || !is_number(mass[e])) {
@@ -76,11 +79,13 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int a = 0; a < 3; a++) {
       float t;
+      /* The two nodes along an axis are base and base + 1. */
       const int base = splat_base<RB_SPLAT_LINEAR>(at[e][a], &t);
       low[a] = min(low[a], base), high[a] = max(high[a], base + 1);
     }
     most = max(most, __float_as_uint(fabsf(mass[e])));
   }
+  /* The greatest is minus the least of the negated; INT_MIN has no negative, hence -INT_MAX. */
 #pragma unroll
   for (int a = 0; a < 3; a++) low[a] = lanes_least(low[a]), high[a] = -lanes_least(-max(high[a], -INT_MAX));
   most = (unsigned)-lanes_least(-(int)most); /* bits of a positive float are a positive int */
@@ -88,12 +93,14 @@ static __global__ void __launch_bounds__(THREADS)
     for (int a = 0; a < 3; a++) atomicMin(&box.low[a], low[a]), atomicMax(&box.high[a], high[a]);
     atomicMax(&box.greatest, most);
   }
+  /* Box and greatest mass are known to all; conditions below are the same for the whole block. */
   __syncthreads();
   const int low1 = box.low[0], low2 = box.low[1], low3 = box.low[2];
   const float greatest = __uint_as_float(box.greatest);
   if (low1 > box.high[0] || !(greatest > 0)) return; /* the whole block: nothing to add */
   const int64_t d1 = (int64_t)box.high[0] - low1 + 1, d2 = (int64_t)box.high[1] - low2 + 1,
                 d3 = (int64_t)box.high[2] - low3 + 1;
+  /* Each side first, so that the product cannot overflow. Too large: by atomics in float. */
   if (d1 > ROOM || d2 > ROOM || d3 > ROOM || d1 * d2 * d3 > ROOM) {
     for (int e = 0; e < EACH; e++)
       if (there[e])
@@ -101,11 +108,13 @@ static __global__ void __launch_bounds__(THREADS)
                                      [&](int64_t node, float w) { atomicAdd(out + node, w * mass[e]); });
     return;
   }
+  /* Node (i1, i2, i3) of the box lies at (i1 box2 + i2) box3 + i3 of `sums`. */
   const int box2 = (int)d2, box3 = (int)d3, count = (int)(d1 * d2 * d3);
   int exponent;
   frexpf(greatest, &exponent);
   const int bits = 30 - exponent - 9; /* POINTS = 2^9 masses below 2^exponent add up to less than 2^30 units */
   for (int i = threadIdx.x; i < count; i += THREADS) sums[i] = 0;
+  /* The box is clear. */
   __syncthreads();
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
@@ -120,16 +129,21 @@ static __global__ void __launch_bounds__(THREADS)
     const int first = __shfl_sync(~0u, cell, 0);
     const bool together = __all_sync(~0u, cell >= 0 && cell == first);
     const float scaled = there[e] ? ldexpf(mass[e], bits) : 0.0f;
+    /* Bits of i, from the highest: the step along x1, x2, x3. */
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       const float w = (i & 4 ? t1 : 1.0f - t1) * (i & 2 ? t2 : 1.0f - t2) * (i & 1 ? t3 : 1.0f - t3);
       const int to = cell + ((i >> 2) * box2 + (i >> 1 & 1)) * box3 + (i & 1);
       int whole = __float2int_rn(w * scaled);
+      /* Whole numbers: the order within the block does not matter, to the bit. */
       if (together) whole = lanes_sum(whole);
       if (together ? threadIdx.x % 32 == 0 : cell >= 0) atomicAdd(&sums[to], whole);
     }
   }
+  /* All have added. */
   __syncthreads();
+  /* A thread a node of the box. Only here does the boundary's rule decide where it lies on the grid. Blocks add to
+   * shared nodes in float, in any order. */
   for (int i = threadIdx.x; i < count; i += THREADS) {
     const int whole = sums[i];
     if (!whole) continue;

@@ -14,6 +14,7 @@ extern "C" {
 
 typedef struct rb_composed {
   rb_transport_plan head;
+  /* N, nodes of the grid */
   int64_t n;
   rb_dtype dtype;
   double dt;
@@ -21,6 +22,7 @@ typedef struct rb_composed {
   rb_derivative_plan *derivative;
   rb_field_plan *field;
   rb_array v; /* the caller's; no array: zero */
+  /* whether the feet below are those of v; velocity() clears both */
   int has_state_feet, has_adjoint_feet;
   rb_array state_feet, adjoint_feet;                               /* [3][N] grid units */
   rb_array m;                                                      /* [steps + 1][N] */

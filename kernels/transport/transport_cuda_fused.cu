@@ -12,15 +12,15 @@
 
 #include <stdlib.h>
 
-enum { LANES = 32, ROWS = 8, PLANES = 4, MOST_STEPS = 64 };
+enum { LANES = 32, ROWS = 8, PLANES = 4, MOST_STEPS = 64 }; /* a block: LANES x ROWS; a thread: PLANES points */
 
 typedef struct {
   rb_composed base;
-  int linear, has_gradients, has_values, has_growth;
-  float *gradients; /* [steps + 1][3][N] grad m^j */
-  float *values;    /* [steps][3][N] I[grad m^j](X), state feet */
-  float *growth;    /* [N] */
-  float *series;    /* [steps + 1][N]: s^j, then l^j */
+  int linear, has_gradients, has_values, has_growth; /* linear: trilinear basis; has_: kept since the last v, m0 */
+  float *gradients;                                  /* [steps + 1][3][N] grad m^j */
+  float *values;                                     /* [steps][3][N] I[grad m^j](X), state feet */
+  float *growth;                                     /* [N] */
+  float *series;                                     /* [steps + 1][N]: s^j, then l^j */
 } fused;
 
 static rb_status supports(const rb_transport_desc *d) {
@@ -35,21 +35,21 @@ static rb_status supports(const rb_transport_desc *d) {
 /* ---- trilinear gathers -------------------------------------------------------------------------------- */
 
 struct extent {
-  int n1, n2, n3;
-  int64_t n;
+  int n1, n2, n3; /* of the grid */
+  int64_t n;      /* points */
 };
 
 /* The cell of a point: its first corner, the offsets to the next along each axis (periodic), and the fractions. */
 struct cell {
-  int at, d1, d2, d3;
+  int at, d1, d2, d3; /* strides in floats, -(n - 1) steps at the periodic end */
   float t1, t2, t3;
 };
 
 static __device__ __forceinline__ int axis_cell(float x, int n, int *next, float *t) {
   float f = floorf(x);
-  *t = x - f;
+  *t = x - f; /* in [0, 1) */
   int i = rb_wrap_near((int)f, n);
-  *next = i + 1 == n ? 1 - n : 1;
+  *next = i + 1 == n ? 1 - n : 1; /* the neighbour, or back to node 0 */
   return i;
 }
 static __device__ __forceinline__ cell cell_at(extent e, float x1, float x2, float x3) {
@@ -70,18 +70,18 @@ static __device__ __forceinline__ float gather(const float *__restrict__ f, cons
 
 /* A thread's points: (i1, i2, i3), PLANES of them along x1. */
 struct walk {
-  int i1, i2, i3, count, first, step;
+  int i1, i2, i3, count, first, step; /* count: points on the grid; first, step: offsets */
 };
 static __device__ __forceinline__ walk points_of(extent e) {
   walk w;
   w.i3 = blockIdx.x * LANES + threadIdx.x, w.i2 = blockIdx.y * ROWS + threadIdx.y, w.i1 = blockIdx.z * PLANES;
-  w.count = w.i3 < e.n3 && w.i2 < e.n2 ? min(PLANES, e.n1 - w.i1) : 0;
+  w.count = w.i3 < e.n3 && w.i2 < e.n2 ? min(PLANES, e.n1 - w.i1) : 0; /* 0 off the grid */
   w.first = (w.i1 * e.n2 + w.i2) * e.n3 + w.i3;
   w.step = e.n2 * e.n3;
   return w;
 }
 static __device__ __forceinline__ cell cell_of_foot(extent e, const float *__restrict__ x, int p) {
-  return cell_at(e, __ldcs(x + p), __ldcs(x + e.n + p), __ldcs(x + 2 * e.n + p));
+  return cell_at(e, __ldcs(x + p), __ldcs(x + e.n + p), __ldcs(x + 2 * e.n + p)); /* feet [3][n] */
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(LANES *ROWS)
   const walk w = points_of(e);
 #pragma unroll
   for (int k = 0; k < PLANES; k++) {
-    if (k >= w.count) break;
+    if (k >= w.count) break; /* beyond the last plane */
     const int p = w.first + k * w.step;
     const float node[3] = {(float)(w.i1 + k), (float)w.i2, (float)w.i3}, s[3] = {f.x, f.y, f.z};
     const float here[3] = {v[p], v[e.n + p], v[2 * e.n + p]};
@@ -156,7 +156,7 @@ static __global__ void __launch_bounds__(LANES *ROWS)
       for (int a = 0; a < 3; a++)
         sum += __ldcs(values + (3 * j + a) * e.n + p) * there[a] +
                __ldcs(gradients + (3 * (j + 1) + a) * e.n + p) * here[a];
-      s[j * e.n + p] = -half * sum;
+      s[j * e.n + p] = -half * sum; /* s^j */
     }
   }
 }
@@ -189,15 +189,15 @@ static __global__ void __launch_bounds__(LANES *ROWS)
     const int p = w.first + k * w.step;
     float l = 0.5f * growth[p] * (LINEAR ? gather(series + e.n, cell_of_foot(e, x, p)) : at_feet[p]), sum[3];
 #pragma unroll
-    for (int a = 0; a < 3; a++) sum[a] = l * __ldcs(gradients + a * e.n + p);
+    for (int a = 0; a < 3; a++) sum[a] = l * __ldcs(gradients + a * e.n + p); /* j = 0, w_0 = 1/2 */
     for (int j = 1; j <= steps; j++) {
       l = series[j * e.n + p];
-      if (j == steps) l *= 0.5f;
+      if (j == steps) l *= 0.5f; /* w_steps = 1/2 */
 #pragma unroll
       for (int a = 0; a < 3; a++) sum[a] = fmaf(l, __ldcs(gradients + (3 * j + a) * e.n + p), sum[a]);
     }
 #pragma unroll
-    for (int a = 0; a < 3; a++) b[a * e.n + p] = dt * sum[a];
+    for (int a = 0; a < 3; a++) b[a * e.n + p] = dt * sum[a]; /* b [3][n] */
   }
 }
 
@@ -219,7 +219,7 @@ static extent extent_of(const fused *p) {
     RB_TRY(rb_profile_end((p)->base.head.backend, 1, (fields)*4.0 * (double)(p)->base.n));         \
   } while (0)
 
-static float *at(float *series, const fused *p, int64_t i) { return series + i * p->base.n; }
+static float *at(float *series, const fused *p, int64_t i) { return series + i * p->base.n; } /* field i */
 /* Fields i .. i + components - 1 of a series, for the small kernels. */
 static rb_array part(float *series, const fused *p, int64_t i, int components) {
   return rb_composed_view(&p->base, components, at(series, p, i));
@@ -229,7 +229,7 @@ static rb_status linear_feet(rb_composed *base, int sign, rb_array to) {
   rb_status st = RB_OK;
   fused *p = (fused *)base;
   rb_grid g = base->head.desc.grid;
-  double f = sign * base->dt;
+  double f = sign * base->dt; /* radians to cells, a step */
   float3 scale = make_float3((float)(f / rb_grid_spacing(g, 0)), (float)(f / rb_grid_spacing(g, 1)),
                              (float)(f / rb_grid_spacing(g, 2)));
   FUSED_LAUNCH(p, 6, feet_kernel, scale, (const float *)base->v.data, (float *)to.data);
@@ -252,7 +252,7 @@ static rb_status plan(const rb_backend *backend, const rb_transport_desc *d, rb_
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(rb_composed_open(&p->base, backend, d));
   p->linear = d->basis == RB_LINEAR;
-  if (p->linear) p->base.feet = linear_feet;
+  if (p->linear) p->base.feet = linear_feet; /* gathers in the kernel; else the small kernels' way */
   RB_TRY(rb_alloc(backend, 3 * (steps + 1) * field, (void **)&p->gradients));
   RB_TRY(rb_alloc(backend, 3 * steps * field, (void **)&p->values));
   RB_TRY(rb_alloc(backend, field, (void **)&p->growth));
@@ -271,7 +271,7 @@ static rb_status velocity(rb_transport_plan *head, const void *v) {
 }
 static rb_status state(rb_transport_plan *head, const void *m0) {
   fused *p = (fused *)head;
-  p->has_gradients = p->has_values = 0;
+  p->has_gradients = p->has_values = 0; /* growth depends on v alone */
   return rb_composed_state(head, m0);
 }
 
@@ -322,9 +322,9 @@ static rb_status adjoint(rb_transport_plan *head, void *lambda, void *b) {
   rb_status st = RB_OK;
   fused *p = (fused *)head;
   rb_composed *base = &p->base;
-  const int steps = head->desc.steps;
+  const int steps = head->desc.steps; /* series: l^j at j, from l^steps = lambda down to l^1 */
   const float *x = (const float *)base->adjoint_feet.data, *there = (const float *)base->scalar[1].data;
-  if (!base->v.data) return rb_composed_adjoint(head, lambda, b);
+  if (!base->v.data) return rb_composed_adjoint(head, lambda, b); /* v = 0: exact */
   RB_TRY(rb_composed_need_adjoint_feet(base));
   RB_TRY(need_gradients(p));
   RB_TRY(need_growth(p));
@@ -351,9 +351,9 @@ static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) 
   rb_status st = RB_OK;
   fused *p = (fused *)head;
   rb_composed *base = &p->base;
-  const int steps = head->desc.steps;
+  const int steps = head->desc.steps; /* series: s^j at j, then mt^{j+1} in its place */
   const float *x = (const float *)base->state_feet.data, *there = (const float *)base->scalar[1].data;
-  if (!base->v.data) return rb_composed_incremental(head, vt, mt);
+  if (!base->v.data) return rb_composed_incremental(head, vt, mt); /* v = 0 */
   RB_TRY(rb_composed_need_state_feet(base));
   RB_TRY(need_gradients(p));
   RB_TRY(need_values(p));
@@ -374,7 +374,7 @@ static rb_status incremental(rb_transport_plan *head, const void *vt, void *mt) 
       FUSED_LAUNCH(p, 3, (step_kernel<0, 0>), x, from, there, s, to);
     }
   }
-  if (steps == 1)
+  if (steps == 1) /* mt(1) = s^0 */
     RB_TRY(rb_field_combine(base->field, base->n, 1, part(p->series, p, 0, 1), 0, rb_array_none(), 0,
                             rb_composed_view(base, 1, mt)));
 done:

@@ -23,8 +23,8 @@ static double noise_floor(const rb_atlas *a) {
  * when the parts are added up, where the team agrees on it. */
 static void stamp(rb_atlas *a, int part) {
   if (!a->profile || a->stamped != RB_OK) return;
-  if (a->stamps == RB_STAMPS) a->stamped = rb_atlas_add_parts(a);
-  a->part[a->stamps] = part;
+  if (a->stamps == RB_STAMPS) a->stamped = rb_atlas_add_parts(a); /* full: counted, begun anew */
+  a->part[a->stamps] = part;                                      /* what ends here */
   if (a->stamped == RB_OK) a->stamped = a->backend->stamp(a->stamps++);
 }
 
@@ -59,8 +59,8 @@ static rb_status choose_step(rb_atlas *a, rb_atlas_member *m, rb_array v) {
   double longest;
   RB_TRY(rb_compose_longest(a->compose, v, &longest));
   RB_CHECK(isfinite(longest), RB_EINVALID, "image %d: the velocity is not finite", m->index + 1);
-  m->step = longest > noise_floor(a) ? a->options.step / longest : 0;
-  m->longest = m->step * longest;
+  m->step = longest > noise_floor(a) ? a->options.step / longest : 0; /* 0: stays */
+  m->longest = m->step * longest;                                     /* voxels */
 done:
   return st;
 }
@@ -71,12 +71,13 @@ static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   const int64_t n = rb_grid_points(a->grid);
   rb_array v;
   stamp(a, RB_ATLAS_PARTS);
-  RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
+  RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f)); /* (mean - D) grad D */
   stamp(a, RB_ATLAS_FORCE);
-  RB_TRY(velocity_of(a, m, first, &v));
+  RB_TRY(velocity_of(a, m, first, &v)); /* L^-1 f */
   stamp(a, RB_ATLAS_SOLVE);
-  if (first) RB_TRY(choose_step(a, m, v));
+  if (first) RB_TRY(choose_step(a, m, v)); /* from then on it is only halved */
   if (m->step == 0) goto done;
+  /* u <- e v + u o (id + e v), compose with s1 = u, s2 = e v in a->f; then D = I o (id + u) */
   RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, rb_array_none(), 0, a->f)); /* the force is used up */
   RB_TRY(rb_compose(a->compose, 1, m->u, a->f, a->next));
   rb_array_swap(&m->u, &a->next);
@@ -97,10 +98,10 @@ static rb_status measure(rb_atlas *a, int first) {
     RB_TRY(rb_l2force_energy(a->force, a->mean, m->warped, &e));
     RB_CHECK(isfinite(e), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
     if (!first && a->options.halve && e > m->difference && m->step > 0) {
-      m->step /= 2;
+      m->step /= 2; /* until the next level */
       a->halvings++;
     }
-    m->difference = a->differences[m->index] = e;
+    m->difference = a->differences[m->index] = e; /* 0 in the places of others' images */
   }
 done:
   return st;
@@ -108,8 +109,8 @@ done:
 
 /* What the team agrees on in an iteration. */
 typedef struct {
-  int halvings, interrupted, save;
-  double step; /* the least */
+  int halvings, interrupted, save; /* of all images so far; two flags */
+  double step;                     /* the least */
 } agreed;
 
 /* Over the team: differences, halvings, the least step, whether somebody was interrupted, whether rank 0's clock asks
@@ -125,10 +126,10 @@ static rb_status sum_over_members(rb_atlas *a, agreed *out) {
   }
   RB_TRY(rb_team_sum(a->team, a->differences, a->count));
   RB_TRY(rb_team_sum(a->team, numbers, 4));
-  RB_TRY(rb_team_gather(a->team, &least, sizeof least, all));
+  RB_TRY(rb_team_gather(a->team, &least, sizeof least, all)); /* rank 0 alone has all: its rows are shown */
   for (int k = 0; k < a->team->size && a->team->rank == 0; k++) least = fmin(least, all[k]);
   *out = (agreed){(int)numbers[0], numbers[1] > 0, a->rows && (numbers[3] > 0 || numbers[1] > 0), least};
-  if (numbers[2] > 0) a->result->moved = 1;
+  if (numbers[2] > 0) a->result->moved = 1; /* some image had a step */
 done:
   return st;
 }
@@ -136,7 +137,7 @@ done:
 static double variance_of(const rb_atlas *a) {
   double sum = 0;
   for (int i = 0; i < a->count; i++) sum += a->differences[i];
-  return sum / ((double)a->count * (double)rb_grid_points(a->grid));
+  return sum / ((double)a->count * (double)rb_grid_points(a->grid)); /* in the order of images on all members */
 }
 
 /* The variance of the images as they are, on the grid of this level; displacements stay. */
@@ -166,7 +167,7 @@ static rb_status save(rb_atlas *a, int level, int iteration, const agreed *all) 
                       .halvings = all->halvings,
                       .moved = r->moved,
                       .variance_before = r->variance_before,
-                      .seconds = r->seconds + rb_now() - a->started - a->saving,
+                      .seconds = r->seconds + rb_now() - a->started - a->saving, /* without earlier checkpoints */
                       .setup_seconds = r->setup_seconds};
   return rb_atlas_save(a, &s);
 }
@@ -194,7 +195,7 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
       a->result->end = RB_END_INTERRUPTED;
       break;
     }
-    if (it == iterations) break;
+    if (it == iterations) break; /* the last turn measures only */
     for (int k = 0; k < a->own && st == RB_OK; k++) st = move_image(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
     stamp(a, RB_ATLAS_PARTS);
@@ -232,14 +233,15 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
     const int asked = level == o->levels ? o->iterations : o->coarse_iterations,
               here = resumed && level == saved.level; /* the level that the checkpoint is of */
     RB_TRY(rb_team_agree(a->team, rb_atlas_level_begin(a, 1 << (o->levels - level))));
-    if (here) RB_TRY(rb_atlas_load_images(a, &saved));
-    if (level == o->levels && !here) RB_TRY(unmoved_variance(a, &out->variance_before));
+    if (here) RB_TRY(rb_atlas_load_images(a, &saved));                                   /* in place of u = 0 */
+    if (level == o->levels && !here) RB_TRY(unmoved_variance(a, &out->variance_before)); /* else saved with it */
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     a->started = rb_now(), a->saving = 0;
     out->setup_seconds += a->started - begun;
     RB_TRY(iterate(a, level, here ? saved.iteration : 0, out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     out->seconds += rb_now() - a->started - a->saving, out->setup_seconds += a->saving;
+    /* the finest level's arrays stay: they are the results */
     if (level < o->levels) RB_TRY(rb_team_agree(a->team, rb_atlas_level_end(a, 1)));
   }
   if (out->end == RB_END_ITERATIONS && !out->moved) out->end = RB_END_NO_FORCE;
@@ -277,12 +279,12 @@ static rb_status reduce_ranges(rb_atlas *a) {
     if (last && !a->reference) break;
     const double low = last ? a->reference_low : a->member[k].low,
                  scale = last ? a->reference_scale : a->member[k].scale;
-    own[0] = fmin(own[0], low), own[1] = fmax(own[1], low + 1 / scale);
+    own[0] = fmin(own[0], low), own[1] = fmax(own[1], low + 1 / scale); /* 1 / scale: the range */
   }
   RB_TRY(rb_team_gather(a->team, own, sizeof own, all));
   for (int k = 0; k < a->team->size && a->team->rank == 0; k++)
     own[0] = fmin(own[0], all[2 * k]), own[1] = fmax(own[1], all[2 * k + 1]);
-  RB_TRY(rb_team_broadcast(a->team, own, sizeof own, 0));
+  RB_TRY(rb_team_broadcast(a->team, own, sizeof own, 0)); /* rank 0 has the team's range */
   for (int k = 0; k < a->own; k++) a->member[k].low = own[0], a->member[k].scale = 1 / (own[1] - own[0]);
   a->reference_low = own[0], a->reference_scale = 1 / (own[1] - own[0]);
 done:
@@ -331,7 +333,7 @@ static rb_status take_images(rb_atlas *a, const float *const *images) {
   const int64_t n = rb_grid_points(a->full);
   const int scaled = a->options.scale != RB_SCALE_NONE;
   int64_t first, end;
-  rb_team_share(a->team, a->count, &first, &end);
+  rb_team_share(a->team, a->count, &first, &end); /* by rank alone */
   a->member = calloc((size_t)(end - first), sizeof *a->member);
   RB_CHECK(a->member, RB_ENOMEM, "host memory");
   a->own = (int)(end - first);
@@ -360,12 +362,14 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   a->variant = variant, a->config = variant->ops, a->options = *options;
   a->team = team, a->full = a->grid = grid, a->count = count, a->reference = reference;
   RB_TRY(rb_variant_backend(variant, &a->backend));
+  /* From here on members may fail apart: they collect a status and agree on it, and no one waits for another in
+   * vain. */
   st = take_images(a, images);
   if (st == RB_OK) {
     a->room = malloc(3 * n * sizeof *a->room);
     a->differences = calloc((size_t)count, sizeof *a->differences);
     a->gathered = calloc(2 * (size_t)team->size, sizeof *a->gathered);
-    if (team->size > 1 && !reference) a->sums = malloc(n * sizeof *a->sums);
+    if (team->size > 1 && !reference) a->sums = malloc(n * sizeof *a->sums); /* of the mean */
     if (!a->room || !a->differences || !a->gathered || (team->size > 1 && !reference && !a->sums))
       st = RB_FAIL(RB_ENOMEM, "host memory");
   }

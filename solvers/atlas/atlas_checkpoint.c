@@ -16,13 +16,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Head of an image's file. It repeats which checkpoint it belongs to, so that a file of another generation beside it
+ * is found out. */
 typedef struct {
-  char key[65], image[65]; /* sha256 of the problem, and of the image as it was given */
-  int32_t index, level, iteration;
-  double step, longest, difference;
+  char key[65], image[65];          /* sha256 of the problem, and of the image as it was given */
+  int32_t index, level, iteration;  /* of the image among all; of the checkpoint */
+  double step, longest, difference; /* as in rb_atlas_member */
 } image_head;
 
-/* What a checkpoint is of: whatever changes a bit of the result, but not who computes it. */
+/* What a checkpoint is of: whatever changes a bit of the result, but not who computes it. Numbers as hexadecimal
+ * floating point (%a): exact. Images are not in it, as each has its own checksum; the size of the team and where
+ * checkpoints lie are not either. The leading 1 is the format's number. */
 static void make_key(rb_atlas *a) {
   const rb_atlas_options *o = &a->options;
   const rb_grid g = a->full;
@@ -37,12 +41,14 @@ static void make_key(rb_atlas *a) {
   rb_sha256_data(text, strlen(text), a->key);
 }
 
+/* A folder that is there is fine: every member makes them. */
 static rb_status make_folder(const char *path) {
   return mkdir(path, 0777) == 0 || errno == EEXIST
              ? RB_OK
              : RB_FAIL(RB_EIO, "cannot make the folder %s for checkpoints: %s", path, strerror(errno));
 }
 
+/* index: of an image, from 0 on, numbered from 1 in the file's name; below 0 the file is the generation's own. */
 static void path_of(const rb_atlas *a, int generation, const char *what, int index, char out[4200]) {
   if (index < 0)
     snprintf(out, 4200, "%s/%d/%s", a->options.checkpoint, generation, what);
@@ -50,6 +56,7 @@ static void path_of(const rb_atlas *a, int generation, const char *what, int ind
     snprintf(out, 4200, "%s/%d/%s_%05d", a->options.checkpoint, generation, what, index + 1);
 }
 
+/* The number of the whole generation. RB_ENOTFOUND where nothing was ever saved. */
 static rb_status read_current(const rb_atlas *a, int32_t *generation) {
   char path[4200];
   const rb_part part = {generation, sizeof *generation};
@@ -57,12 +64,14 @@ static rb_status read_current(const rb_atlas *a, int32_t *generation) {
   return rb_sealed_read(path, &part, 1);
 }
 
+/* Room for all rows that a solve can have, and for u and v of one image. A folder that holds a checkpoint is refused
+ * without --resume, so that none is overwritten by mistake. Checksums of the own images are taken once. */
 rb_status rb_atlas_checkpoint_open(rb_atlas *a) {
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
   const int64_t n = rb_grid_points(a->full);
   int32_t there;
-  a->generation = -1;
+  a->generation = -1; /* none is whole */
   if (!o->checkpoint || !*o->checkpoint) return RB_OK;
   a->row_room = o->iterations + 1 + (o->levels - 1) * (o->coarse_iterations + 1);
   a->rows = calloc((size_t)a->row_room, sizeof *a->rows);
@@ -80,7 +89,7 @@ rb_status rb_atlas_checkpoint_open(rb_atlas *a) {
   make_key(a);
   for (int k = 0; k < a->own; k++)
     rb_sha256_data(a->member[k].source, (size_t)n * sizeof(float), a->member[k].sha256);
-  a->saved = rb_now();
+  a->saved = rb_now(); /* the clock begins with the set-up */
 done:
   return st;
 }
@@ -89,12 +98,15 @@ void rb_atlas_keep_row(rb_atlas *a, const rb_atlas_row *row) {
   if (a->row_count < a->row_room) a->rows[a->row_count++] = *row;
 }
 
+/* Asked of rank 0's clock only, and agreed on over the team: members save together. */
 int rb_atlas_checkpoint_due(const rb_atlas *a) {
   return a->rows && rb_now() - a->saved >= 60 * a->options.checkpoint_minutes;
 }
 
 /* ---- write ------------------------------------------------------------------------------------------------ */
 
+/* By the member that owns the image. u and v are stored in the variant's own type, so that they come back to the bit.
+ * They are downloaded one image at a time through a->packed. */
 static rb_status save_image(rb_atlas *a, rb_atlas_member *m, int generation, int level, int iteration) {
   rb_status st = RB_OK;
   char path[4200];
@@ -115,6 +127,7 @@ done:
   return st;
 }
 
+/* Rows are written with their whole room, so that the file's size is known before it is read. */
 static rb_status save_state(rb_atlas *a, int generation, const rb_atlas_saved *s) {
   char path[4200];
   const rb_part parts[2] = {{(void *)s, sizeof *s}, {a->rows, (size_t)a->row_room * sizeof *a->rows}};
@@ -130,12 +143,15 @@ static rb_status name_current(rb_atlas *a, int generation) {
   return rb_sealed_write(path, &part, 1);
 }
 
+/* Into the generation that is not current, first the images and the state, then, once all members say that theirs are
+ * whole, the name in `current`. A crash before that leaves the old generation in force; a->generation changes on all
+ * members at once. The time it took is told apart from the iterations'. */
 rb_status rb_atlas_save(rb_atlas *a, rb_atlas_saved *s) {
   rb_status st = RB_OK;
-  const int next = a->generation == 0 ? 1 : 0;
+  const int next = a->generation == 0 ? 1 : 0; /* the one that is not current */
   const double begun = rb_now();
   memcpy(s->key, a->key, sizeof s->key);
-  s->rows = a->row_count;
+  s->rows = a->row_count; /* of the solve so far */
   for (int k = 0; k < a->own && st == RB_OK; k++) st = save_image(a, &a->member[k], next, s->level, s->iteration);
   if (st == RB_OK && a->team->rank == 0) st = save_state(a, next, s);
   RB_TRY(rb_team_agree(a->team, st));
@@ -147,6 +163,8 @@ done:
 
 /* ---- read ------------------------------------------------------------------------------------------------- */
 
+/* By rank 0 alone. A file of another size, as with other numbers of iterations, or a damaged one is an error, not a
+ * fresh start. */
 static rb_status read_state(rb_atlas *a, rb_atlas_saved *s) {
   rb_status st = RB_OK;
   char path[4200];
@@ -173,6 +191,8 @@ done:
   return st;
 }
 
+/* Rank 0 reads, all others get state and rows from it, so they begin at the same iteration whatever their own view of
+ * the folder's files. */
 rb_status rb_atlas_find_saved(rb_atlas *a, rb_atlas_saved *s) {
   rb_status st = RB_OK;
   *s = (rb_atlas_saved){.generation = -1};
@@ -185,6 +205,8 @@ done:
   return st;
 }
 
+/* An image goes to whoever owns it now, which may be another member than the one that wrote it. The warped image
+ * follows from u by the same kernel as before, to the same bits. */
 static rb_status load_image(rb_atlas *a, rb_atlas_member *m, const rb_atlas_saved *s) {
   rb_status st = RB_OK;
   char path[4200];
@@ -202,12 +224,13 @@ static rb_status load_image(rb_atlas *a, rb_atlas_member *m, const rb_atlas_save
   RB_TRY(rb_array_upload(m->u, a->packed));
   if (m->v.data) RB_TRY(rb_array_upload(m->v, a->packed + bytes));
   RB_TRY(a->backend->sync()); /* the next image takes the same room */
-  m->step = head.step, m->longest = head.longest, m->difference = head.difference;
+  m->step = head.step, m->longest = head.longest, m->difference = head.difference; /* halving goes on from these */
   RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
 done:
   return st;
 }
 
+/* The level has begun: its arrays are there, and are overwritten. */
 rb_status rb_atlas_load_images(rb_atlas *a, const rb_atlas_saved *s) {
   rb_status st = RB_OK;
   for (int k = 0; k < a->own && st == RB_OK; k++) st = load_image(a, &a->member[k], s);

@@ -2,6 +2,8 @@
 /* The variants of the atlas: which kernels in which precision; parameters and their defaults; memory. */
 #include "solvers/atlas/atlas_impl.h"
 
+/* Kernels of l2force, helmholtz, compose and average, the precision, and whether L is solved by sweeps. Velocities by
+ * transforms are periodic; by sine transforms and by sweeps they are 0 at the border. */
 static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32, 0},
                              cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64, 0},
                              cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32, 1},
@@ -32,6 +34,8 @@ const rb_family rb_atlas_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+/* alpha, beta and gamma as printed, with the signs that descend; 100 sweeps first and 4 later are the paper's
+ * Algorithm 3. The paper does not say how the step is chosen. */
 rb_atlas_options rb_atlas_defaults(void) {
   return (rb_atlas_options){.alpha = 1,
                             .gamma = 0.02,

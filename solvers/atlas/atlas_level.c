@@ -9,6 +9,9 @@ size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->
 
 /* ---- plans and arrays ------------------------------------------------------------------------------------- */
 
+/* Kernels of the level's grid. Spacing is 1: lengths are voxels of the level, so the operator L = -alpha Laplacian
+ * - beta grad div + gamma means another thing in mm on every level. omega of over-relaxation depends on the grid,
+ * too. */
 static rb_status make_plans(rb_atlas *a) {
   rb_status st = RB_OK;
   const rb_atlas_config *c = a->config;
@@ -39,11 +42,13 @@ done:
   return st;
 }
 
+/* Shared by all images: mean, force, velocity, the displacement to come. An image has its own copy, its warped copy
+ * and u; with sweeps also the velocity that the next iteration's sweeps improve, 0 at the level's start. */
 static rb_status make_arrays(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   const rb_dtype type = a->config->dtype;
-  const int direct = rb_helmholtz_is_direct(a->helmholtz->variant);
+  const int direct = rb_helmholtz_is_direct(a->helmholtz->variant); /* transforms: no start needed */
   RB_TRY(rb_array_create(a->backend, type, n, &a->mean));
   RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->f));
   RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->v));
@@ -62,11 +67,12 @@ done:
   return st;
 }
 
-/* In [0, 1], on the level's grid, to the backend. */
+/* In [0, 1], on the level's grid, to the backend. The range is the whole image's, taken before anything is blurred,
+ * so it is the same on all levels. a->room: first the scaled image, behind it the coarse one. */
 static rb_status put_image(rb_atlas *a, const float *source, double low, double scale, rb_array to) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->full), m = rb_grid_points(a->grid);
-  float *whole = a->room, *coarse = a->room + n;
+  float *whole = a->room, *coarse = a->room + n; /* [full n]; what of it the level needs */
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) whole[i] = (float)(((double)source[i] - low) * scale);
   if (m < n) RB_TRY(rb_atlas_restrict(a->full, whole, a->grid, coarse));
@@ -75,6 +81,8 @@ done:
   return st;
 }
 
+/* u of the level before is carried on, its lengths in the new voxels, and the image warped by it; on the first level
+ * u = 0 and the warped image is the image itself, without interpolation. `before` is the grid that m->kept is on. */
 static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
@@ -82,7 +90,7 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   if (m->kept) {
     RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
     RB_TRY(rb_array_put_floats(m->u, a->room));
-    RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
+    RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
   } else {
     RB_TRY(rb_array_fill(m->u, 0));
     RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
@@ -93,9 +101,11 @@ done:
   return st;
 }
 
+/* A failure leaves what was made; the next rb_atlas_level_end or rb_atlas_destroy gives it back. With a reference the
+ * mean is the reference, once. */
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor) {
   rb_status st = RB_OK;
-  const rb_grid before = a->grid;
+  const rb_grid before = a->grid; /* the coarser level's, where there was one */
   a->grid = rb_atlas_coarse_grid(a->full, factor);
   RB_TRY(make_plans(a));
   RB_TRY(make_arrays(a));
@@ -105,13 +115,15 @@ done:
   return st;
 }
 
+/* Takes a level that was never begun, or not to its end. Everything is given back even where u of an image cannot be
+ * kept: the first failure is returned. */
 rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
     free(m->kept);
-    m->kept = NULL, m->longest = 0;
+    m->kept = NULL, m->longest = 0; /* no step is chosen on the next level yet */
     if (keep && st == RB_OK) {
       m->kept = malloc(3 * (size_t)n * sizeof *m->kept);
       st = m->kept ? rb_array_get_floats(m->u, m->kept) : RB_FAIL(RB_ENOMEM, "host memory");
@@ -127,7 +139,8 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
 
 /* ---- the mean --------------------------------------------------------------------------------------------- */
 
-/* Of this member's images; on the host where a team adds them. */
+/* Of this member's images; on the host where a team adds them. Of intensities in [0, 1] as whole numbers, 2^20 a
+ * unit; where no team shares the mean the sums stay on the backend. */
 static rb_status own_sums(rb_atlas *a) {
   rb_status st = RB_OK;
   RB_TRY(rb_average_clear(a->average));
@@ -137,15 +150,18 @@ static rb_status own_sums(rb_atlas *a) {
 done:
   return st;
 }
+/* Every member divides the same sums by the number of all images: all end with the same bits of the mean. */
 static rb_status mean_of_sums(rb_atlas *a) {
   rb_status st = RB_OK;
   if (a->sums)
     RB_TRY(a->backend->upload(rb_average_sums(a->average), a->sums, rb_average_sum_bytes(&a->average->desc)));
-  RB_TRY(rb_average_finish(a->average, a->count, a->mean));
+  RB_TRY(rb_average_finish(a->average, a->count, a->mean)); /* count: of the whole team */
 done:
   return st;
 }
 
+/* Sums of whole numbers do not depend on the order of images or of members, so the mean has the same bits for any
+ * number of processes. It passes through the host: one field of 32-bit numbers each way. */
 rb_status rb_atlas_update_mean(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);

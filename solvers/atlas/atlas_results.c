@@ -5,12 +5,15 @@
 
 #include <stdlib.h>
 
+/* A share follows from rank, size and count alone: any member can tell whose an image is. */
 int rb_atlas_holds(const rb_atlas *a, int image) {
   int64_t first, end;
   rb_team_share(a->team, a->count, &first, &end);
   return image >= first && image < end;
 }
 
+/* Shares are whole and in order, so an image's place follows from the first one's number. Results are those of the
+ * level that was worked on last; before a solve there is no mean. */
 rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out) {
   if (!a->mean.data) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
   if (!rb_atlas_holds(a, image)) return RB_FAIL(RB_EINVAL, "image %d belongs to another process", image + 1);
@@ -23,6 +26,7 @@ rb_status rb_atlas_mean(rb_atlas *a, float *out) {
   return rb_array_get_floats(a->mean, out);
 }
 
+/* In the scaled intensities that the atlas works with. */
 rb_status rb_atlas_warped(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
@@ -41,6 +45,7 @@ done:
   return st;
 }
 
+/* The force's array is free between iterations; its first component takes the determinant. */
 rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
@@ -51,6 +56,7 @@ done:
   return st;
 }
 
+/* On the host, by Newton's method at every voxel. */
 rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   const size_t bytes = 3 * (size_t)rb_grid_points(a->grid) * sizeof(float);

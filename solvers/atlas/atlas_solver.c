@@ -13,6 +13,8 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
+/* Lengths are voxels of each level; spacing in mm is not known here. What depends on the grid or on the variant is
+ * checked by rb_atlas_check: up to 8 levels, beta 0 with sweeps. */
 #define AT(field) offsetof(rb_atlas_options, field)
 static const rb_solver_option options[] = {
     {"alpha", RB_OPTION_REAL, AT(alpha), .least = 0, .unit = "1", .help = "weight of -Laplacian in the operator"},
@@ -47,6 +49,7 @@ static const rb_solver_option options[] = {
 };
 static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }
 
+/* For a process alone: all templates are its own. A member of a team needs less. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
   return rb_atlas_predict(v, o, shape->grid, shape->templates, backend, host);
@@ -56,6 +59,8 @@ static rb_status predict(const rb_variant *v, const void *o, const rb_problem_sh
 
 static void destroy(void *p) { rb_atlas_destroy(p); }
 
+/* Images of other members are NULL here; each keeps the caller's arrays, the list of them is copied. A reference,
+ * where there is one, is there on all members. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
@@ -64,7 +69,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   rb_atlas *atlas = NULL;
   const float **images = calloc((size_t)count + 1, sizeof *images);
   RB_CHECK(images, RB_ENOMEM, "host memory");
-  mine.interrupted = interrupted;
+  mine.interrupted = interrupted; /* not an option */
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &atlas));
@@ -75,6 +80,8 @@ done:
   return st;
 }
 
+/* A row an iteration, with the variance before it, and one more at the end of each level. On rank 0 the step is the
+ * least of all images. */
 static const rb_history_column history[] = {{"level", "1"},    {"iteration", "1"}, {"variance", "1"},
                                             {"step", "voxel"}, {"halvings", "1"},  {NULL, NULL}};
 static void add_row(void *solution, const rb_atlas_row *t) {
@@ -82,6 +89,8 @@ static void add_row(void *solution, const rb_atlas_row *t) {
   rb_solution_row(solution, row);
 }
 
+/* A variance that ends above its start is told as divergence: the paper has no test of its own. Both are on the
+ * finest grid. */
 static rb_status solve(void *p, rb_solution *out) {
   static const char *const parts[RB_ATLAS_PARTS] = {"average", "force", "solve", "update", "energy"};
   rb_status st = RB_OK;
@@ -89,7 +98,7 @@ static rb_status solve(void *p, rb_solution *out) {
   RB_TRY(rb_atlas_solve(p, add_row, out, &r));
   out->end = r.end, out->as_asked = r.end == RB_END_ITERATIONS; /* the paper knows no other end */
   out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
-  if (r.end == RB_END_ITERATIONS && r.variance_after > r.variance_before) {
+  if (r.end == RB_END_ITERATIONS && r.variance_after > r.variance_before) { /* all iterations, and worse */
     out->end = RB_END_DIVERGED, out->as_asked = 0;
     out->advice = "take a smaller --step, or leave out --no-halving";
   }
@@ -106,6 +115,7 @@ done:
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
+/* t is an image's number among all; only its owner can answer, but for the mean, which all members have. */
 static rb_status mean(void *p, int t, void *out) {
   (void)t;
   return rb_atlas_mean(p, out);
@@ -114,6 +124,8 @@ static rb_status warped(void *p, int t, void *out) { return rb_atlas_warped(p, t
 static rb_status displacement(void *p, int t, void *out) { return rb_atlas_displacement(p, t, out); }
 static rb_status determinant(void *p, int t, void *out) { return rb_atlas_determinant(p, t, out); }
 static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(p, t, out); }
+/* Intensities are the scaled ones. Displacements are in voxels of the finest grid here, and become mm where they are
+ * written to a file. */
 static const rb_output outputs[] = {
     {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
     {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan of one component for this alone: smoothing happens twice a registration, and its spectrum need not stay. */
+/* A plan of one component for this alone: smoothing happens twice a registration, and its spectrum need not stay.
+ * sigma in grid cells of each axis, as exp(-1/2 sum (sigma h k)^2) on the spectrum; the domain is periodic, nothing
+ * is padded. sigma = 0: nothing is done. */
 rb_status rb_claire_smooth(const rb_claire *c, double sigma, rb_array f) {
   rb_status st = RB_OK;
   const rb_variant *v;
@@ -23,7 +25,9 @@ done:
   return st;
 }
 
-/* Negative values are background; (value - min) / max. NaN and constant images are refused. */
+/* Negative values are background; (value - min) / max. NaN and constant images are refused. The divisor is the
+ * greatest value before the least is subtracted, as in the paper's program: an image without background does not
+ * reach 1. The host's copy is freed at once; `to` stays for the registration. */
 static rb_status normalised(const rb_claire *c, const char *which, const float *image, rb_array to) {
   rb_status st = RB_OK;
   float least = INFINITY, most = -INFINITY, *scaled = malloc((size_t)c->n * sizeof *scaled);
@@ -31,7 +35,7 @@ static rb_status normalised(const rb_claire *c, const char *which, const float *
   for (int64_t i = 0; i < c->n; i++) {
     RB_CHECK(isfinite(image[i]), RB_EINVAL, "the %s image holds a NaN or infinite voxel at index %lld", which,
              (long long)i);
-    scaled[i] = image[i] > 0 ? image[i] : 0;
+    scaled[i] = image[i] > 0 ? image[i] : 0; /* below 0: background */
     least = fminf(least, scaled[i]), most = fmaxf(most, scaled[i]);
   }
   RB_CHECK(most > least, RB_EINVAL, "the %s image is constant: there is nothing to register", which);
@@ -43,6 +47,7 @@ done:
   return st;
 }
 
+/* Used for images by the registration's interpolation and for labels by theirs. */
 rb_transport_desc rb_claire_transport_desc(const rb_claire_config *config, const rb_claire_options *o, rb_grid grid,
                                            const char *interp, const char *basis) {
   rb_transport_desc d = {.grid = grid, .dtype = config->dtype, .steps = o->steps, .scheme = config->scheme};
@@ -87,6 +92,9 @@ done:
   return st;
 }
 
+/* Nothing of the caller's is kept but the flag of the options and the names in the variant: images are copied to the
+ * backend. A failure on the way gives back what was made so far. The optimiser comes last, as it needs x and the
+ * plans. */
 rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *options, rb_grid grid,
                            const float *template_image, const float *reference_image, rb_claire **out) {
   rb_status st = RB_OK;
@@ -99,7 +107,7 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   RB_CHECK(c, RB_ENOMEM, "host memory");
   c->backend = backend;
   c->variant = variant;
-  c->config = *(const rb_claire_config *)variant->ops;
+  c->config = *(const rb_claire_config *)variant->ops; /* a copy: names are constants */
   c->options = *options;
   c->grid = grid;
   c->n = rb_grid_points(grid);
@@ -117,8 +125,8 @@ rb_status rb_claire_create(const rb_variant *variant, const rb_claire_options *o
   RB_TRY(rb_array_create(c->backend, c->config.dtype, c->unknowns, &c->work));
   RB_TRY(normalised(c, "template", template_image, c->template_image));
   RB_TRY(normalised(c, "reference", reference_image, c->reference_image));
-  RB_TRY(rb_vec_create(c->backend, c->config.dtype, c->unknowns, &c->x));
-  RB_TRY(rb_krylov_options(options->petsc));
+  RB_TRY(rb_vec_create(c->backend, c->config.dtype, c->unknowns, &c->x)); /* the iterate */
+  RB_TRY(rb_krylov_options(options->petsc));                              /* before TAO reads them */
   RB_TRY(rb_claire_optimiser_create(c));
   *out = c;
   c = NULL;
@@ -127,6 +135,8 @@ done:
   return st;
 }
 
+/* TAO first: it holds x and duplicates of it. rb_vec_destroy then gives back the memory of duplicates that TAO or CG
+ * may have left. */
 void rb_claire_destroy(rb_claire *c) {
   if (!c) return;
   rb_claire_optimiser_destroy(c);

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Parts that rows share. dtype is float32 and coordinates are velocities where a row names neither. Labels are
+ * carried by a cubic basis in every row, whatever the registration interpolates with: Lagrange on the CPU, the 15-tap
+ * prefiltered B-spline of the texture unit in the paper's GPU rows, the exact float32 B-spline in ours. */
 #define CPU_LABELS .label_interp = "cpu/omp", .label_basis = "lagrange"
 #define CPU_KERNELS .transport = "cpu/composed", .interp = "cpu/omp", .spectral = "cpu/fftw", CPU_LABELS
 #define GPU_LABELS .label_interp = "cuda/texture-bspline", .label_basis = "bspline15"
@@ -12,6 +15,8 @@
   .transport = "cuda/fused", .spectral = "cuda/cufft", .coordinates = RB_COEFFICIENTS, .label_interp = "cuda/tiled", \
   .label_basis = "bspline"
 
+/* The paper's CPU rows and variations of them: spectral or eighth-order finite differences (FD8) for first
+ * derivatives, and the basis that images are interpolated in. */
 static const rb_claire_config cpu_fft_cubic = {CPU_KERNELS, .derivative = "cpu/fftw", .scheme = RB_SPECTRAL,
                                                .basis = "lagrange"};
 static const rb_claire_config cpu_fd8_cubic = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8,
@@ -26,12 +31,14 @@ static const rb_claire_config cpu_fd8_linear_f64 = {CPU_KERNELS, .dtype = RB_F64
                                                     .scheme = RB_FD8, .basis = "linear"};
 static const rb_claire_config cpu_coefficients = {CPU_KERNELS, .derivative = "cpu/omp", .scheme = RB_FD8,
                                                   .basis = "linear", .coordinates = RB_COEFFICIENTS};
+/* The paper's GPU rows: interpolation by the texture unit, whose weights have 8 bits. */
 static const rb_claire_config gpu_fft_cubic = {GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15",
                                                .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
 static const rb_claire_config gpu_fd8_cubic = {GPU_KERNELS, .interp = "cuda/texture-bspline", .basis = "bspline15",
                                                .derivative = "cuda/tile", .scheme = RB_FD8};
 static const rb_claire_config gpu_fd8_linear = {GPU_KERNELS, .interp = "cuda/texture-linear", .basis = "linear",
                                                 .derivative = "cuda/tile", .scheme = RB_FD8};
+/* Ours: one kernel a time step, weights in float32, and an optimiser on spectral coefficients. */
 static const rb_claire_config our_fft_cubic = {OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline",
                                                .derivative = "cuda/cufft", .scheme = RB_SPECTRAL};
 static const rb_claire_config our_fd8_cubic = {OUR_KERNELS, .interp = "cuda/tiled", .basis = "bspline",
@@ -39,6 +46,7 @@ static const rb_claire_config our_fd8_cubic = {OUR_KERNELS, .interp = "cuda/tile
 static const rb_claire_config our_fd8_linear = {OUR_KERNELS, .interp = "cuda/global", .basis = "linear",
                                                 .derivative = "cuda/march", .scheme = RB_FD8};
 
+/* Without CUDA the rows are listed all the same; their ops are NULL, which means not built. */
 #define FP32 "float32, the paper's separate kernels: "
 #ifdef RB_WITH_CUDA
 enum { BUILT_WITH_CUDA = 1 };
@@ -71,6 +79,8 @@ const rb_family rb_claire_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+/* Tests take their tolerance from this: the texture unit's 8-bit weights limit an image's accuracy, not the data
+ * type. */
 int rb_claire_weight_bits(const rb_variant *variant) {
   const rb_claire_config *c = variant->ops;
   const rb_variant *interp;
@@ -78,6 +88,8 @@ int rb_claire_weight_bits(const rb_variant *variant) {
   return rb_interp_weight_bits(interp);
 }
 
+/* brunn2020, section 4.1.2. beta is the target, 5e-4; the 1e-4 that its section 4.2.1 calls beta is the divergence
+ * weight. */
 rb_claire_options rb_claire_defaults(void) {
   return (rb_claire_options){.beta = 5e-4,
                              .beta_div = 1e-4,
@@ -101,6 +113,12 @@ rb_status rb_regularisation_parse(const char *name, rb_regularisation *out) {
   return RB_FAIL(RB_EINVAL, "unknown regularisation '%s': h1-div, h1-semi, h2-semi, h1, h2", name);
 }
 
+/* Symbols by wave number k, with beta the level's: A = beta (|k|^2 + gamma)^power, gamma 0 for seminorms; A^-1 the
+ * same with -power, and 1 / beta in the null space, where a seminorm's A is 0; form = A, with the divergence
+ * penalty beta_w (|k|^2 + 1) k (k.v) added for H1-div: R(v) = 1/2 <v, form v>; K = identity, or for H1-div b -
+ * theta k (k.b) / |k|^2 with theta = 1 / (1 + beta / (beta_w (|k|^2 + 1))), which makes A v + K b the gradient of
+ * J filtered by K. Volume preservation is theta = 1 (Leray). hd is in A, K and form, not in the preconditioner: CG
+ * does not depend on a factor of it. */
 rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double beta, double hd) {
   rb_claire_operators r = {0};
   int power = o->regularisation == RB_REG_H2_SEMI || o->regularisation == RB_REG_H2 ? 2 : 1;
@@ -108,7 +126,7 @@ rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double be
   r.a = (rb_spectral_op){.kind = RB_OP_HELMHOLTZ, .scale = hd * beta, .alpha = 1, .gamma = gamma, .power = power};
   r.inverse = (rb_spectral_op){
       .kind = RB_OP_HELMHOLTZ, .scale = 1 / beta, .alpha = 1, .gamma = gamma, .power = -power, .null = 1 / beta};
-  r.form = r.a;
+  r.form = r.a; /* without a penalty on div v */
   r.k = rb_spectral_times(hd);
   if (o->regularisation == RB_REG_H1_DIV) {
     r.form = (rb_spectral_op){.kind = RB_OP_H1DIV, .scale = hd, .beta_v = beta, .beta_w = o->beta_div};
@@ -119,8 +137,9 @@ rb_claire_operators rb_claire_operators_at(const rb_claire_options *o, double be
 }
 
 /* Fields of N values: the registration's own (images, residual, velocity, body force), the optimiser's vectors
- * (PETSc's NLS and CG hold 11 at once, and one is ours), the transport's, and what its kernels keep. Spectral plans
- * hold their coefficients and, on a GPU, cuFFT's work areas of about the same size. */
+ * (PETSc's NLS and CG hold 11 at once, and one is ours), the transport's, and what its kernels keep. Spectral
+ * plans hold their coefficients and, on a GPU, cuFFT's work areas of about the same size. Arrays of values: 9
+ * fields of N and 13 vectors of the optimiser. A CPU variant's memory is all on its backend, which is the host. */
 rb_status rb_claire_predict(const rb_variant *variant, const rb_claire_options *o, rb_grid grid, size_t *backend,
                             size_t *host) {
   const rb_claire_config *c = variant->ops;

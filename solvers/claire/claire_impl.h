@@ -7,7 +7,8 @@
 #include "solvers/claire/claire.h"
 #include "solvers/krylov/krylov.h"
 
-/* The operators of one level, hd folded in where the equations have it. */
+/* The operators of one level, hd folded in where the equations have it. Diagonal in the spectrum, so a level costs
+ * nothing to set up. */
 typedef struct {
   rb_spectral_op form;    /* R(v) = 1/2 <v, form v> */
   rb_spectral_op a;       /* hd A */

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+/* The same kernels for every solver's result, in float32 on the CPU, whatever the solver ran on: judgements do not
+ * depend on its backend. The caller destroys the plan; NULL on a failure, which rb_compose_destroy takes. */
 static rb_status plan(rb_grid g, rb_compose_plan **out) {
   const rb_compose_desc d = {.grid = g, .dtype = RB_F32};
   const rb_variant *v;
@@ -19,6 +21,7 @@ static rb_array host(const rb_compose_plan *p, int components, const float *data
   return rb_array_host(RB_F32, components * rb_grid_points(p->desc.grid), data);
 }
 
+/* out(x) = image(x + u(x)), fading to 0 over one voxel beyond the grid. */
 rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, float *out) {
   rb_compose_plan *p;
   rb_status st = plan(g, &p);
@@ -27,6 +30,7 @@ rb_status rb_displaced_image(rb_grid g, const float *u, const float *image, floa
   return st;
 }
 
+/* Central differences in voxels, one-sided at the border: the spacing of the grid does not enter. */
 rb_status rb_displacement_determinant(rb_grid g, const float *u, float *out) {
   rb_compose_plan *p;
   rb_status st = plan(g, &p);
@@ -35,6 +39,7 @@ rb_status rb_displacement_determinant(rb_grid g, const float *u, float *out) {
   return st;
 }
 
+/* Each axis is rounded to the nearest whole number by itself, halves to even. Beyond the grid lies background. */
 void rb_displaced_labels(rb_grid g, const float *u, const float *labels, float *out) {
   const int64_t n = rb_grid_points(g);
 #pragma omp parallel for schedule(static)

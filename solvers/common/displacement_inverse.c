@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* u at y, and its derivative du[a][b] = d u_a / d y_b within the cell of y. */
+/* u at y, and its derivative du[a][b] = d u_a / d y_b within the cell of y. Trilinear over the cell's eight corners;
+ * corners outside the grid count as 0, which is what lets u fade over one voxel. Within a cell du is the exact
+ * derivative of that interpolation; it jumps from cell to cell. */
 static void sample(rb_grid g, const float *u, const double y[3], double value[3], double du[3][3]) {
   const int64_t n = rb_grid_points(g);
   double t[3];
@@ -18,7 +20,7 @@ static void sample(rb_grid g, const float *u, const double y[3], double value[3]
   for (int corner = 0; corner < 8; corner++) {
     double w[3], slope[3];
     int64_t i[3];
-    int there = 1;
+    int there = 1; /* whether the corner is a node of the grid */
     for (int a = 0; a < 3; a++) {
       const int high = corner >> a & 1;
       w[a] = high ? t[a] : 1 - t[a], slope[a] = high ? 1 : -1, i[a] = base[a] + high;
@@ -35,12 +37,13 @@ static void sample(rb_grid g, const float *u, const double y[3], double value[3]
   }
 }
 
-/* s = -(I + du)^-1 f; -f where that matrix is near singular or turns the cell over. */
+/* s = -(I + du)^-1 f; -f where that matrix is near singular or turns the cell over. By the adjugate of the 3 x 3
+ * matrix I + du over its determinant. -f is the step of the fixed-point iteration. */
 static void newton_step(double du[3][3], const double f[3], double s[3]) {
   const double a = 1 + du[0][0], b = du[0][1], c = du[0][2], d = du[1][0], e = 1 + du[1][1], h = du[1][2],
                p = du[2][0], q = du[2][1], r = 1 + du[2][2];
   const double det = a * (e * r - h * q) - b * (d * r - h * p) + c * (d * q - e * p);
-  if (det < 1e-3) {
+  if (det < 1e-3) { /* folded, or nearly */
     for (int k = 0; k < 3; k++) s[k] = -f[k];
     return;
   }
@@ -49,6 +52,7 @@ static void newton_step(double du[3][3], const double f[3], double s[3]) {
   s[2] = -((d * q - e * p) * f[0] + (b * p - a * q) * f[1] + (a * e - b * d) * f[2]) / det;
 }
 
+/* f = y + u(y) - x, its length, and du at y: what a Newton step needs. */
 static double residual_at(rb_grid g, const float *u, const double x[3], const double y[3], double f[3],
                           double du[3][3]) {
   double value[3], sum = 0;
@@ -58,10 +62,11 @@ static double residual_at(rb_grid g, const float *u, const double x[3], const do
 }
 
 /* Improves y, the point that the deformation carries to x; returns what is left, in voxels. A step is halved until
- * the residual falls. */
+ * the residual falls. Ends at 1e-5 voxels, after 40 steps, or where 8 halvings do not lower the residual; y is then
+ * the best point found. f and du are those of the last trial, so they belong to y whenever a step follows. */
 static double invert_at(rb_grid g, const float *u, const double x[3], double y[3]) {
   enum { STEPS = 40, HALVINGS = 8 };
-  const double enough = 1e-5;
+  const double enough = 1e-5; /* voxels */
   double f[3], du[3][3], left = residual_at(g, u, x, y, f, du);
   for (int k = 0; k < STEPS && left > enough; k++) {
     double s[3], next[3], after = INFINITY, length = 1;
@@ -77,8 +82,11 @@ static double invert_at(rb_grid g, const float *u, const double x[3], double y[3
   return left;
 }
 
+/* Every row along axis 3 is worked on by one thread from its first node on, so the result does not depend on the
+ * number of threads. A node starts from its neighbour's answer; where that ends more than 1e-3 voxels off, the node's
+ * own place is tried, and the better answer taken. w is the best found even where u cannot be inverted. */
 void rb_displacement_inverse(rb_grid g, const float *u, float *out) {
-  const double enough = 1e-3;
+  const double enough = 1e-3; /* voxels */
   const int64_t n = rb_grid_points(g);
 #pragma omp parallel for collapse(2) schedule(dynamic, 16)
   for (int64_t i = 0; i < g.n[0]; i++)

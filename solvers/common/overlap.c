@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+/* NaN where both sets are empty: then there is nothing to overlap. */
 static double dice(double both, double a, double b) { return a + b > 0 ? 2 * both / (a + b) : NAN; }
 
 static int is_label(float value) { return value >= 0 && value < RB_LABELS && value == floorf(value); }
@@ -13,6 +14,9 @@ int64_t rb_overlap_first_bad(int64_t n, const float *labels) {
   return -1;
 }
 
+/* Counts in whole numbers, so the order of voxels does not matter. One pass: voxels of a label in a, in b, in both,
+ * and the same for any label but the background. Labels that neither map holds take no part in mean and least; both
+ * are NaN where there is none. */
 rb_overlap rb_overlap_of(int64_t n, const float *a, const float *b) {
   int64_t in_a[RB_LABELS] = {0}, in_b[RB_LABELS] = {0}, both[RB_LABELS] = {0}, any_a = 0, any_b = 0, any_both = 0;
   rb_overlap o = {.least = NAN};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The iteration of ha2012: force of images and surfaces, velocity, movement; levels around it. */
 #include "solvers/currents/currents.h"
 
 #include "kernels/base/clock.h"
@@ -17,22 +18,22 @@
 
 /* A surface that is carried along. */
 typedef struct {
-  rb_surface moving, fixed;
-  rb_surface_match *match; /* of the level */
-  rb_splat_plan *splat;    /* a force at its vertices onto the grid */
-  rb_array x, start;       /* [3][vertices]: now; at the start */
-  rb_array force, moved;   /* [3][vertices] */
-  double weight;           /* b_j of the level */
+  rb_surface moving, fixed; /* borrowed; voxels */
+  rb_surface_match *match;  /* of the level */
+  rb_splat_plan *splat;     /* a force at its vertices onto the grid */
+  rb_array x, start;        /* [3][vertices]: now; at the start */
+  rb_array force, moved;    /* [3][vertices] */
+  double weight;            /* b_j of the level */
 } carried;
 
 struct rb_currents {
-  const rb_currents_config *config;
+  const rb_currents_config *config; /* the variant's ops */
   const rb_backend *backend;
   rb_currents_options options;
-  const volatile int *interrupted;
+  const volatile int *interrupted; /* ends a solve early; may be NULL */
   rb_grid grid;
-  int64_t n;
-  int channels, surfaces;
+  int64_t n;                  /* grid points */
+  int channels, surfaces;     /* either may be 0 */
   rb_interp_plan *posteriors; /* holds P */
   rb_interp_plan *velocity;   /* reads v at vertices */
   rb_l2force_plan *force;
@@ -42,7 +43,7 @@ struct rb_currents {
   rb_array p, q, j;       /* [channels][n]: template, reference, the template pulled back */
   rb_array u, v, b, part; /* [3][n]: h = id + u; velocity; force; scratch, and the next u */
   carried surface[RB_CURRENTS_SURFACES];
-  double image_weight, setup_seconds;
+  double image_weight, setup_seconds; /* a_k, one for all k; until all was on the backend */
 };
 
 static rb_array channel(const rb_currents *s, rb_array a, int k) { return rb_array_part(a, k * s->n, s->n); }
@@ -64,7 +65,7 @@ static rb_status make_plans(rb_currents *s) {
                                        .border = 1,
                                        .dtype = c->dtype};
   const rb_compose_desc compose = {.grid = s->grid, .dtype = c->dtype};
-  int64_t most = 3 * s->n;
+  int64_t most = 3 * s->n; /* one field plan for images and vertices alike */
   for (int k = 0; k < s->surfaces; k++)
     most = 3 * s->surface[k].moving.vertices > most ? 3 * s->surface[k].moving.vertices : most;
   const rb_field_desc field = {.count = most, .dtype = c->dtype};
@@ -93,7 +94,7 @@ static rb_status make_arrays(rb_currents *s, const rb_problem *problem) {
   for (int k = 0; k < 3; k++) RB_TRY(rb_array_create(s->backend, type, s->channels * s->n, images[k]));
   RB_TRY(rb_array_put_floats(s->p, problem->templates[0].image));
   RB_TRY(rb_array_put_floats(s->q, problem->reference->image));
-  RB_TRY(rb_interp_load(s->posteriors, s->p));
+  RB_TRY(rb_interp_load(s->posteriors, s->p)); /* once: P stays in the plan */
 done:
   return st;
 }
@@ -109,7 +110,7 @@ static rb_status make_surface(rb_currents *s, carried *c) {
                            .components = 3};
   rb_array *const own[] = {&c->x, &c->start, &c->force, &c->moved};
   for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(s->backend, d.dtype, 3 * c->moving.vertices, own[k]));
-  RB_TRY(rb_array_put_doubles(c->start, c->moving.x));
+  RB_TRY(rb_array_put_doubles(c->start, c->moving.x)); /* every solve begins from it */
   RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &v));
   RB_TRY(rb_splat_create(v, &d, &c->splat));
 done:
@@ -174,8 +175,8 @@ static rb_status pull_back(rb_currents *s) {
   rb_status st = RB_OK;
   static const double one[3] = {1, 1, 1};
   if (!s->channels) return RB_OK;
-  RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, rb_array_none(), s->part));
-  RB_TRY(rb_interp_eval(s->posteriors, s->n, s->part, s->j));
+  RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, rb_array_none(), s->part)); /* x + u(x) */
+  RB_TRY(rb_interp_eval(s->posteriors, s->n, s->part, s->j));                              /* P there, all channels */
 done:
   return st;
 }
@@ -187,10 +188,10 @@ static rb_status image_force(rb_currents *s, double *energy) {
   RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->b));
   for (int k = 0; k < s->channels && s->image_weight > 0; k++) {
     double sum;
-    RB_TRY(rb_l2force(s->force, channel(s, s->q, k), channel(s, s->j, k), s->part));
+    RB_TRY(rb_l2force(s->force, channel(s, s->q, k), channel(s, s->j, k), s->part)); /* (Q - J) grad J */
     RB_TRY(rb_field_combine(s->field, 3 * s->n, -s->image_weight, s->part, 0, rb_array_none(), 1, s->b));
     RB_TRY(rb_l2force_energy(s->force, channel(s, s->q, k), channel(s, s->j, k), &sum));
-    *energy += s->image_weight * sum / 2;
+    *energy += s->image_weight * sum / 2; /* a_k/2 sum (P o h - Q)^2 */
   }
 done:
   return st;
@@ -204,9 +205,9 @@ static rb_status surface_force(rb_currents *s, double *energy) {
     carried *c = &s->surface[k];
     double distance;
     int64_t lost;
-    RB_TRY(rb_surface_match_eval(c->match, c->x, &distance, c->force));
-    RB_TRY(rb_splat_run(c->splat, c->x, c->force, s->part));
-    RB_TRY(rb_splat_outcome(c->splat, &lost));
+    RB_TRY(rb_surface_match_eval(c->match, c->x, &distance, c->force)); /* dE/dx_v */
+    RB_TRY(rb_splat_run(c->splat, c->x, c->force, s->part));            /* transpose of reading v at x_v */
+    RB_TRY(rb_splat_outcome(c->splat, &lost));                          /* waits */
     RB_CHECK(lost == 0, RB_EINVALID, "surface %d has %lld vertices or forces that are no finite numbers", k + 1,
              (long long)lost);
     RB_TRY(rb_field_combine(s->field, 3 * s->n, -c->weight, s->part, 0, rb_array_none(), 1, s->b));
@@ -219,14 +220,14 @@ done:
 /* h <- h o (id - dt v) and x_v <- x_v + dt v(x_v). With w = -dt v the composition is u' = w + u o (id + w). */
 static rb_status move(rb_currents *s, double dt) {
   rb_status st = RB_OK;
-  RB_TRY(rb_interp_load(s->velocity, s->v));
+  RB_TRY(rb_interp_load(s->velocity, s->v)); /* v, before it is overwritten by w */
   for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];
     RB_TRY(rb_interp_eval(s->velocity, c->moving.vertices, c->x, c->moved));
     RB_TRY(rb_field_combine(s->field, 3 * c->moving.vertices, dt, c->moved, 0, rb_array_none(), 1, c->x));
   }
   RB_TRY(rb_field_combine(s->field, 3 * s->n, 0, rb_array_none(), 0, rb_array_none(), -dt, s->v));
-  RB_TRY(rb_compose(s->compose, 1, s->u, s->v, s->part));
+  RB_TRY(rb_compose(s->compose, 1, s->u, s->v, s->part)); /* u o (id + w) + w */
   rb_array_swap(&s->u, &s->part);
 done:
   return st;
@@ -242,14 +243,14 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   RB_TRY(rb_variant_find(&rb_currents_family, exact ? s->config->exact : s->config->currents, &d.variant));
   if (!exact) {
     RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &d.currents.splat));
-    d.currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1;
+    d.currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1; /* voxels */
   }
   for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];
     rb_surface_match_destroy(c->match);
     c->match = NULL;
     RB_TRY(rb_surface_match_create(&d, &c->moving, &c->fixed, &c->match));
-    c->weight = s->options.surface_weight / rb_surface_match_fixed(c->match);
+    c->weight = s->options.surface_weight / rb_surface_match_fixed(c->match); /* over <N_j, N_j> */
   }
 done:
   return st;
@@ -265,12 +266,12 @@ static rb_status iterate(rb_currents *s, const rb_currents_level *level, double 
   RB_TRY(image_force(s, &row->image));
   RB_TRY(surface_force(s, &row->surface));
   row->energy = row->image + row->surface;
-  RB_TRY(rb_helmholtz_solve(s->helmholtz, s->b, s->v));
-  RB_TRY(rb_compose_longest(s->compose, s->v, &longest));
+  RB_TRY(rb_helmholtz_solve(s->helmholtz, s->b, s->v));   /* L v = b */
+  RB_TRY(rb_compose_longest(s->compose, s->v, &longest)); /* max |v|; waits */
   RB_CHECK(isfinite(row->energy) && isfinite(longest), RB_EINVALID,
            "iteration %d: energy %g, velocity %g: the solve diverged", row->iteration, row->energy, longest);
-  if (*dt < 0) *dt = longest > 0 ? level->step / longest : 0;
-  row->dt = longest > 0 ? fmin(*dt, level->step / longest) : 0;
+  if (*dt < 0) *dt = longest > 0 ? level->step / longest : 0;   /* the level's first force fixes it */
+  row->dt = longest > 0 ? fmin(*dt, level->step / longest) : 0; /* cut where it would move too far */
   row->longest = row->dt * longest;
   RB_TRY(move(s, row->dt));
 done:
@@ -282,10 +283,10 @@ static rb_status drift(rb_currents *s, double *out) {
   rb_status st = RB_OK;
   double sum = 0, *x = NULL, *u = NULL;
   int64_t count = 0;
-  RB_TRY(rb_interp_load(s->velocity, s->u));
+  RB_TRY(rb_interp_load(s->velocity, s->u)); /* the plan of three components reads u here */
   for (int k = 0; k < s->surfaces; k++) {
     carried *c = &s->surface[k];
-    const int64_t values = 3 * c->moving.vertices;
+    const int64_t values = 3 * c->moving.vertices; /* planar: x1 of all, x2, x3 */
     free(x), free(u);
     x = malloc((size_t)values * sizeof *x), u = malloc((size_t)values * sizeof *u);
     RB_CHECK(x && u, RB_ENOMEM, "host memory");
@@ -313,7 +314,7 @@ static rb_status begin(rb_currents *s) {
   for (int k = 0; k < s->surfaces; k++)
     RB_TRY(rb_field_combine(s->field, 3 * s->surface[k].moving.vertices, 1, s->surface[k].start, 0, rb_array_none(),
                             0, s->surface[k].x));
-  s->image_weight = 1;
+  s->image_weight = 1; /* for the mismatch alone */
   RB_TRY(pull_back(s));
   RB_TRY(image_force(s, &mismatch));
   s->image_weight = mismatch > 0 ? s->options.image_weight / mismatch : 0;
@@ -321,15 +322,18 @@ done:
   return st;
 }
 
+/* Energies of a row are those before its movement. An interruption is seen between iterations; what was reached is
+ * kept. */
 rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *context, rb_currents_result *r) {
   rb_status st = RB_OK;
   rb_currents_level level[RB_CURRENTS_LEVELS];
   const double started = rb_now();
+  int moved = 0; /* on any level */
   *r = (rb_currents_result){.end = RB_END_ITERATIONS, .setup_seconds = s->setup_seconds};
   RB_TRY(rb_currents_levels(&s->options, level, &r->levels));
   RB_TRY(begin(s));
   for (int l = 0; l < r->levels && !stopped(s); l++) {
-    double dt = -1;
+    double dt = -1; /* not fixed yet */
     RB_TRY(begin_level(s, &level[l]));
     for (int i = 0; i < level[l].iterations && !stopped(s); i++) {
       rb_currents_row row = {.level = l + 1, .iteration = ++r->iterations};
@@ -338,16 +342,18 @@ rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *cont
       if (i == 0) r->surface_before = row.surface; /* of the width that the end has */
       r->image_after = row.image, r->surface_after = row.surface;
       if (watch) watch(context, &row);
-      if (row.dt == 0) {
-        r->end = RB_END_NO_FORCE;
-        break;
+      if (row.dt > 0) {
+        r->end = RB_END_ITERATIONS, moved = 1;
+        continue;
       }
+      r->end = moved ? RB_END_CONVERGED : RB_END_NO_FORCE;
+      break;
     }
   }
   if (stopped(s)) r->end = RB_END_INTERRUPTED;
   RB_TRY(s->backend->sync());
   r->seconds = rb_now() - started;
-  RB_TRY(drift(s, &r->drift));
+  RB_TRY(drift(s, &r->drift)); /* outside the time */
 done:
   return st;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Backend, type, then interp, l2force, helmholtz, compose, splat, currents by a mesh, currents by exact sums. */
 static const rb_currents_config configs[] = {
     {RB_CPU, RB_F32, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
     {RB_CPU, RB_F64, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
@@ -24,7 +25,8 @@ const rb_family rb_currents_solver_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
-/* Levels and weights that a prototype found to work on brains at 3 mm; the paper prints none. */
+/* Levels and weights that a prototype found to work on brains at 3 mm; the paper prints none. Wide kernel and long
+ * steps first. method counts from the first mesh method, as the option's words do. */
 rb_currents_options rb_currents_defaults(void) {
   const rb_currents_options o = {.alpha = 0.01,
                                  .beta = 0,
@@ -51,12 +53,13 @@ static rb_status numbers(const char *what, const char *text, double out[RB_CURRE
              "--%s '%s': positive numbers between commas, one a level", what, text);
     (*count)++;
     if (!*end) break;
-    at = end + 1;
+    at = end + 1; /* behind the comma */
   }
 done:
   return st;
 }
 
+/* Level k has the k-th number of each list, the first is worked on first. */
 rb_status rb_currents_levels(const rb_currents_options *o, rb_currents_level level[RB_CURRENTS_LEVELS], int *count) {
   rb_status st = RB_OK;
   double sigma[RB_CURRENTS_LEVELS], step[RB_CURRENTS_LEVELS], iterations[RB_CURRENTS_LEVELS];
@@ -69,13 +72,16 @@ rb_status rb_currents_levels(const rb_currents_options *o, rb_currents_level lev
   for (int k = 0; k < *count; k++) {
     RB_CHECK(iterations[k] == floor(iterations[k]) && iterations[k] <= 1e6, RB_EINVAL,
              "--iterations: %g is no whole number up to a million", iterations[k]);
-    level[k] = (rb_currents_level){sigma[k], step[k], (int)iterations[k]};
+    level[k] = (rb_currents_level){sigma[k], step[k], (int)iterations[k]}; /* voxels, voxels, 1 */
   }
 done:
   return st;
 }
 
-/* Bytes of the surfaces' sums: a mesh's grid, spectrum and splat sums, and what is held an element. */
+/* Bytes of the surfaces' sums: a mesh's grid, spectrum and splat sums, and what is held an element. An upper
+ * estimate: the mesh with the widest kernel's margin at the narrowest kernel's spacing, over the images' grid, for
+ * every surface, though a level has one width. 34 values a face and 16 a vertex cover the arrays of surface_match
+ * and of the carried surface; on a GPU the sums of the splat are whole numbers of 64 bits. */
 static size_t surface_bytes(const rb_currents_options *o, const rb_currents_config *c, const rb_problem_shape *shape,
                             double widest, double narrowest) {
   const size_t size = rb_dtype_size(c->dtype);
@@ -94,6 +100,7 @@ static size_t surface_bytes(const rb_currents_options *o, const rb_currents_conf
                                 : 0);
 }
 
+/* For the greatest of all levels, as plans of levels replace each other. */
 rb_status rb_currents_predict(const rb_variant *v, const rb_currents_options *o, const rb_problem_shape *shape,
                               size_t *backend, size_t *host) {
   rb_status st = RB_OK;

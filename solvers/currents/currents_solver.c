@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* currents names the particle mesh; with --method exact the exact sums of the same backend take its place. */
 static void made_of(const rb_variant *v, char *out, size_t size) {
   const rb_currents_config *c = v->ops;
   snprintf(out, size, "interp %s, l2force %s, helmholtz %s, compose %s, splat %s, currents %s", c->interp, c->l2force,
@@ -14,6 +15,8 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
 
 /* ---- options ---- */
 
+/* Three lists of the same length make the levels; rb_currents_levels reads them. image-weight or surface-weight 0
+ * leaves that part out of force and energy. The texts are borrowed. */
 #define AT(field) offsetof(rb_currents_options, field)
 static const rb_solver_option options[] = {
     {"sigmas", RB_OPTION_TEXT, AT(sigmas), .unit = "voxel",
@@ -35,6 +38,7 @@ static const rb_solver_option options[] = {
 };
 static void defaults(void *o) { *(rb_currents_options *)o = rb_currents_defaults(); }
 
+/* Both parts of a problem, images and surfaces, are counted where they are there. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
   return rb_currents_predict(v, o, shape, backend, host);
@@ -42,6 +46,7 @@ static rb_status predict(const rb_variant *v, const void *o, const rb_problem_sh
 
 /* ---- solve ---- */
 
+/* One process, one template: `team` is not used. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_currents *s = NULL;
@@ -52,6 +57,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
 }
 static void destroy(void *p) { rb_currents_solver_destroy(p); }
 
+/* A row an iteration: energies before its movement, dt after a cut, longest movement in voxels. */
 static const rb_history_column history[] = {{"level", "1"},       {"iteration", "1"}, {"energy", "1"},
                                             {"images", "1"},      {"surfaces", "1"},  {"dt", "1"},
                                             {"longest", "voxel"}, {NULL, NULL}};
@@ -60,13 +66,16 @@ static void add_row(void *solution, const rb_currents_row *t) {
   rb_solution_row(solution, row);
 }
 
+/* Energies fell or the solve is told as diverged: the paper has no test of its own. The images' part at the start
+ * is that of the unmoved template, the surfaces' that of the last level's start, as another width makes another
+ * energy. */
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   rb_currents_result r;
   RB_TRY(rb_currents_solve(p, add_row, out, &r));
   out->end = r.end, out->as_asked = r.end == RB_END_ITERATIONS; /* the paper knows no other end */
   out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
-  const double before = r.image_before + r.surface_before, after = r.image_after + r.surface_after;
+  const double before = r.image_before + r.surface_before, after = r.image_after + r.surface_after; /* weighted */
   if (r.end == RB_END_ITERATIONS && after > before) {
     out->end = RB_END_DIVERGED, out->as_asked = 0;
     out->advice = "take smaller --steps";
@@ -86,6 +95,7 @@ done:
 
 /* ---- outputs ---- */
 
+/* Images are read at h(x) = x + u(x), the pull-back; surfaces are pushed forward the other way. */
 static rb_status warped(void *p, int t, void *out) {
   (void)t;
   return rb_currents_warped(p, out);
@@ -98,6 +108,7 @@ static rb_status determinant(void *p, int t, void *out) {
   (void)t;
   return rb_currents_determinant(p, out);
 }
+/* w with w + u(x + w) = 0, which is where surfaces go, up to the drift between both. */
 static rb_status inverse(void *p, int t, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = rb_currents_grid(p);
@@ -110,6 +121,7 @@ done:
   free(u);
   return st;
 }
+/* [3][vertices] of all surfaces, one after the other, in voxels. */
 static rb_status surfaces(void *p, int t, void *out) {
   (void)t;
   return rb_currents_vertices(p, out);

@@ -14,31 +14,35 @@
  * A particle mesh holds the signed union, whose energy comes from one spectrum. */
 struct rb_surface_match {
   const rb_backend *backend;
-  rb_currents_desc d;
-  int64_t faces, fixed_faces, vertices;
-  rb_elements_plan *elements;
+  rb_currents_desc d;                   /* method, sigma, type; the fitted grid */
+  int64_t faces, fixed_faces, vertices; /* of S; of T; of S */
+  rb_elements_plan *elements;           /* of S: vertices to faces and back */
   rb_field_plan *field;
   rb_currents_plan *moving, *fixed; /* exact: S, and -T; a mesh: the union in `moving` */
   rb_array c, m, u, z;              /* [3][faces]: centres, moments, field, derivative */
   rb_array u_fixed, z_fixed;        /* [3][faces]; exact sums alone */
   rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated; exact sums alone */
   rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh alone */
-  double fixed_energy;
+  double fixed_energy;              /* <T, T> */
 };
 
+/* One variant of centres and moments a backend. */
 static const rb_variant *elements_variant(rb_backend_kind kind) {
   const rb_variant *v = NULL;
   rb_variant_find(&rb_elements_family, kind == RB_CUDA ? "cuda/grid" : "cpu/omp", &v);
   return v;
 }
 
+/* A surface is its triangles (dimension 2): the centre of each, and its moment, half the cross product of two edges,
+ * which is the area's normal. The plan copies the indices. */
 static rb_status open_elements(const rb_surface_match *q, const rb_surface *s, rb_elements_plan **out) {
   const rb_elements_desc e = {
       .dimension = 2, .vertices = s->vertices, .elements = s->faces, .index = s->face, .dtype = q->d.dtype};
   return rb_elements_create(elements_variant(q->backend->kind), &e, out);
 }
 
-/* Centres and negated moments of the fixed surface. */
+/* Centres and negated moments of the fixed surface. Once, as T stands still. Negated, so that fields of S and of -T
+ * simply add. */
 static rb_status measure_fixed(rb_surface_match *q, const rb_surface *fixed) {
   rb_status st = RB_OK;
   rb_elements_plan *e = NULL;
@@ -56,7 +60,8 @@ done:
   return st;
 }
 
-/* n faces' values [3][n] to places [at, at + n) of [3][all]. */
+/* n faces' values [3][n] to places [at, at + n) of [3][all]. Planar arrays: a copy per coordinate. S takes places 0
+ * .. faces - 1 of the union, -T those behind it. */
 static rb_status put(const rb_surface_match *q, rb_array from, int64_t n, int64_t at, int64_t all, rb_array to) {
   rb_status st = RB_OK;
   for (int a = 0; a < 3; a++)
@@ -66,6 +71,9 @@ done:
   return st;
 }
 
+/* The box of both surfaces at the start, axis by axis; the mesh then stays for the level, so that energies of one
+ * level are comparable. What moves beyond its margin wraps around. Exact sums have no mesh, and a grid that was given
+ * stays. */
 static void fit_grid(rb_surface_match *q, const rb_surface *moving, const rb_surface *fixed) {
   double low[3], high[3];
   if (q->d.method == RB_CURRENTS_EXACT || q->d.grid.n[0] > 0) return;
@@ -81,6 +89,8 @@ static void fit_grid(rb_surface_match *q, const rb_surface *moving, const rb_sur
   rb_currents_fit_grid(low, high, &q->d);
 }
 
+/* Two plans: S with its own places as targets, loaded anew at every evaluation, and -T, loaded once, evaluated at the
+ * places of S. <T, T> is summed here, once: the sign of the moments does not matter to it. */
 static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
   rb_status st = RB_OK;
   rb_currents_desc d = q->d;
@@ -95,18 +105,20 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
 done:
   return st;
 }
+/* <T, T> by a mesh of its own that goes at once, with the same grid as the union's: the same discretisation error in
+ * both. The fixed surface's part of the union is put in place here; evaluations write the other part only. */
 static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
   rb_status st = RB_OK;
   const int64_t all = q->faces + q->fixed_faces;
   rb_currents_plan *alone = NULL;
   rb_currents_desc d = q->d;
-  d.sources = q->fixed_faces, d.targets = 1;
+  d.sources = q->fixed_faces, d.targets = 1; /* energy alone */
   RB_TRY(rb_currents_create(v, &d, &alone));
   RB_TRY(rb_currents_load(alone, q->fixed_c, q->fixed_m));
   RB_TRY(rb_currents_energy(alone, &q->fixed_energy));
   rb_currents_destroy(alone);
   alone = NULL;
-  d.sources = all, d.targets = q->faces;
+  d.sources = all, d.targets = q->faces; /* read at S only */
   RB_TRY(rb_currents_create(v, &d, &q->moving));
   RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_c));
   RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_m));
@@ -117,6 +129,8 @@ done:
   return st;
 }
 
+/* The field plan is as long as the longest array it works on. The order matters: the grid is fitted before plans are
+ * made from the description, and the fixed surface measured before open_exact or open_mesh load it. */
 rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_surface *moving,
                                   const rb_surface *fixed, rb_surface_match **out) {
   rb_status st = RB_OK;
@@ -141,6 +155,8 @@ done:
   return st;
 }
 
+/* u of S at its own places, then u of -T there. With own = m.u_S and all = m.(u_S - u_T), E = 2 all - own + <T,T>. u
+ * and z end as the sums of both, which is what the gradient is made of. */
 static rb_status eval_exact(rb_surface_match *q, double *energy, int gradient) {
   rb_status st = RB_OK;
   const int64_t values = 3 * q->faces;
@@ -156,6 +172,8 @@ static rb_status eval_exact(rb_surface_match *q, double *energy, int gradient) {
 done:
   return st;
 }
+/* Both surfaces in one mesh: E is the union's energy, by its spectrum, and u and z at the places of S are those of S
+ * - T at once. u and z are written only where a gradient is asked for. */
 static rb_status eval_mesh(rb_surface_match *q, double *energy, int gradient) {
   rb_status st = RB_OK;
   const int64_t all = q->faces + q->fixed_faces;
@@ -168,9 +186,11 @@ done:
   return st;
 }
 
+/* 2u and 2z are the derivatives of E by the moments and centres of S; elements carries them to the vertices, and the
+ * factor 2 comes last. */
 rb_status rb_surface_match_eval(rb_surface_match *q, rb_array vertices, double *energy, rb_array gradient) {
   rb_status st = RB_OK;
-  RB_TRY(rb_elements_measure(q->elements, vertices, q->c, q->m));
+  RB_TRY(rb_elements_measure(q->elements, vertices, q->c, q->m)); /* as S is now */
   RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, energy, gradient.data != NULL)
                                           : eval_mesh(q, energy, gradient.data != NULL));
   if (gradient.data) {

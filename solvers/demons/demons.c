@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Variants of log-demons, an iteration, the solve, and its set-up. Kernels are those of smooth, compose and force. */
 #include "kernels/base/clock.h"
 #include "solvers/demons/demons_impl.h"
 #include "solvers/common/field_variant.h"
@@ -85,13 +86,15 @@ done:
 /* No velocity and no displacement. */
 static rb_status set_identity(rb_demons *s) {
   rb_status st = RB_OK;
-  RB_TRY(rb_array_fill(s->velocity, 0));
+  RB_TRY(rb_array_fill(s->velocity, 0)); /* exp(0) = identity */
   RB_TRY(rb_array_fill(s->displacement, 0));
   s->squarings = -1;
 done:
   return st;
 }
 
+/* displacement = exp(a v): v / 2^N stands for its own exponential; N compositions with itself follow, the first of
+ * which takes the scaled velocity as it is. */
 static rb_status scale_and_square(rb_demons *s, double a, int squarings) {
   rb_status st = RB_OK;
   if (squarings == 0)
@@ -99,7 +102,7 @@ static rb_status scale_and_square(rb_demons *s, double a, int squarings) {
   else
     RB_TRY(rb_compose(s->compose, ldexp(a, -squarings), s->velocity, s->velocity, s->displacement));
   for (int k = 1; k < squarings; k++) {
-    RB_TRY(rb_compose(s->compose, 1, s->displacement, s->displacement, s->spare));
+    RB_TRY(rb_compose(s->compose, 1, s->displacement, s->displacement, s->spare)); /* doubles the time */
     rb_array_swap(&s->displacement, &s->spare);
   }
 done:
@@ -114,12 +117,12 @@ rb_status rb_demons_exponentiate(rb_demons *s, double a) {
   const int guess = s->squarings;
   double most;
   int squarings = 0;
-  RB_TRY(rb_compose_longest_begin(s->compose, s->velocity));
-  if (guess >= 0) RB_TRY(scale_and_square(s, a, guess));
+  RB_TRY(rb_compose_longest_begin(s->compose, s->velocity)); /* max |v|, read below */
+  if (guess >= 0) RB_TRY(scale_and_square(s, a, guess));     /* queued behind it */
   RB_TRY(rb_compose_longest_end(s->compose, &most));
   RB_CHECK(isfinite(most), RB_EINVALID, "a displacement is not finite");
-  for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++;
-  if (squarings != guess) RB_TRY(scale_and_square(s, a, squarings));
+  for (most *= fmax(1, fabs(a)); most > 0.5; most /= 2) squarings++; /* half a voxel */
+  if (squarings != guess) RB_TRY(scale_and_square(s, a, squarings)); /* anew from v, which is unchanged */
   s->squarings = squarings;
 done:
   return st;
@@ -132,7 +135,7 @@ static rb_status stamp(const rb_demons *s, int stamp) { return s->profile ? s->b
  * energies: what is warped into the padding counts as missed. */
 static rb_status measure_energy(rb_demons *s, int i) {
   rb_status st = RB_OK;
-  RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped));
+  RB_TRY(rb_compose_warp(s->compose, s->moving, s->displacement, s->warped)); /* M o s */
   RB_TRY(stamp(s, RB_PART_ENERGY));
   RB_TRY(rb_force_energy_kept(s->force, s->fixed, s->warped, rb_array_part(s->energies, i, 1)));
   RB_TRY(stamp(s, RB_DEMONS_PARTS));
@@ -146,7 +149,7 @@ static rb_status read_energies(rb_demons *s, int first, int last, rb_demons_resu
   rb_status st = RB_OK;
   RB_TRY(rb_array_download(rb_array_part(s->energies, first, last - first + 1), s->room));
   for (int i = first; i <= last; i++)
-    *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points;
+    *(i ? &out->energy[i - 1] : &out->before) = s->room[i - first] / (double)s->points; /* own voxels */
   out->after = last ? out->energy[last - 1] : out->before;
 done:
   return st;
@@ -157,30 +160,32 @@ static rb_status update_velocity(rb_demons *s) {
   rb_status st = RB_OK;
   switch (s->options.update) {
     case RB_UPDATE_BCH:
-      RB_TRY(rb_compose_bracket(s->compose, s->velocity, s->spare, s->update));
-      RB_TRY(rb_demons_combine(s, 0.5, s->update, 1, s->spare, 1, s->velocity));
+      RB_TRY(rb_compose_bracket(s->compose, s->velocity, s->spare, s->update));  /* [v, u] */
+      RB_TRY(rb_demons_combine(s, 0.5, s->update, 1, s->spare, 1, s->velocity)); /* v + u + [v, u] / 2 */
       break;
     case RB_UPDATE_COMPOSE:
-      RB_TRY(rb_compose(s->compose, 1, s->spare, s->velocity, s->update));
+      RB_TRY(rb_compose(s->compose, 1, s->spare, s->velocity, s->update)); /* (id + u) o (id + v) - id */
       rb_array_swap(&s->velocity, &s->update);
       break;
     default:
-      RB_TRY(rb_demons_combine(s, 1, s->spare, 0, rb_array_none(), 1, s->velocity));
+      RB_TRY(rb_demons_combine(s, 1, s->spare, 0, rb_array_none(), 1, s->velocity)); /* v + u */
   }
 done:
   return st;
 }
 
+/* An iteration of Algorithm 1 of demons2020 up to the exponential. The warp is part of measure_energy, so that the
+ * energy after an iteration is that of the image that the next force reads. */
 static rb_status iterate(rb_demons *s) {
   rb_status st = RB_OK;
   RB_TRY(stamp(s, RB_PART_FORCE));
-  RB_TRY(rb_force(s->force, s->options.sigma_i / s->options.sigma_x, s->fixed, s->warped, s->update));
+  RB_TRY(rb_force(s->force, s->options.sigma_i / s->options.sigma_x, s->fixed, s->warped, s->update)); /* u */
   RB_TRY(stamp(s, RB_PART_FLUID));
-  RB_TRY(rb_smooth(s->smooth, s->options.sigma_fluid, s->update, s->spare));
+  RB_TRY(rb_smooth(s->smooth, s->options.sigma_fluid, s->update, s->spare)); /* K_fluid * u, in spare */
   RB_TRY(stamp(s, RB_PART_UPDATE));
   RB_TRY(update_velocity(s));
   RB_TRY(stamp(s, RB_PART_DIFFUSION));
-  RB_TRY(rb_smooth(s->smooth, s->options.sigma_diffusion, s->velocity, s->spare));
+  RB_TRY(rb_smooth(s->smooth, s->options.sigma_diffusion, s->velocity, s->spare)); /* K_diffusion * v */
   rb_array_swap(&s->velocity, &s->spare);
   RB_TRY(stamp(s, RB_PART_EXPONENTIAL));
   RB_TRY(rb_demons_exponentiate(s, 1));
@@ -213,7 +218,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
   RB_TRY(measure_energy(s, 0));
   /* whoever looks at energies on the way waits for each; else they are read at the end */
   const int watched = hook != NULL || s->options.stop > 0 || s->profile;
-  int unread = 0;
+  int unread = 0; /* first slot of the energies that is not on the host */
   for (int it = 0; it < s->options.iterations; it++) {
     if (s->options.interrupted && *s->options.interrupted) {
       out->end = RB_END_INTERRUPTED;
@@ -225,7 +230,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
     if (!watched) continue;
     RB_TRY(read_energies(s, unread, it + 1, out));
     unread = it + 2;
-    RB_TRY(add_parts(s, out->parts));
+    RB_TRY(add_parts(s, out->parts)); /* waits for the stamps, which the next iteration sets anew */
     if (hook) {
       RB_TRY(longest(s, s->displacement, &out->longest));
       hook(context, it + 1, out->after, out->longest);
@@ -235,7 +240,7 @@ rb_status rb_demons_solve(rb_demons *s, rb_demons_hook hook, void *context, rb_d
       break;
     }
   }
-  if (unread <= out->iterations) RB_TRY(read_energies(s, unread, out->iterations, out));
+  if (unread <= out->iterations) RB_TRY(read_energies(s, unread, out->iterations, out)); /* nobody watched */
   RB_TRY(longest(s, s->displacement, &out->longest));
   RB_TRY(s->backend->sync());
   out->seconds = rb_now() - started;
@@ -287,7 +292,7 @@ done:
 /* Rows of a multiple of four voxels: 16-byte loads. */
 static rb_grid padded(const rb_demons_options *o, rb_grid grid) {
   rb_grid g;
-  for (int a = 0; a < 3; a++) g.n[a] = (int64_t)ceil(o->padding * (double)grid.n[a] - 1e-9);
+  for (int a = 0; a < 3; a++) g.n[a] = (int64_t)ceil(o->padding * (double)grid.n[a] - 1e-9); /* whole products stay */
   if (o->padding > 1) g.n[2] = (g.n[2] + 3) / 4 * 4;
   return g;
 }
@@ -329,13 +334,13 @@ double rb_demons_setup_seconds(const rb_demons *s) { return s->setup_seconds; }
 /* All arrays in one block: asking for memory is what a set-up of a small pair mostly does. */
 static rb_status reserve(rb_demons *s) {
   rb_status st = RB_OK;
-  enum { BOUNDARY = 256 };
+  enum { BOUNDARY = 256 }; /* bytes */
   rb_array *arrays[] = {&s->velocity, &s->update, &s->displacement, &s->spare,
                         &s->fixed,    &s->moving, &s->warped,       &s->energies};
-  size_t at[8], end = 0;
+  size_t at[8], end = 0; /* offsets in the block */
   for (int k = 0; k < 8; k++) {
     const int64_t count = k < 4 ? 3 * s->n : k < 7 ? s->n : 1 + s->options.iterations;
-    *arrays[k] = rb_array_view(s->backend, k < 7 ? s->config->dtype : RB_F64, count, NULL);
+    *arrays[k] = rb_array_view(s->backend, k < 7 ? s->config->dtype : RB_F64, count, NULL); /* energies: float64 */
     at[k] = end;
     end += (rb_array_bytes(*arrays[k]) + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
   }
@@ -355,13 +360,13 @@ rb_status rb_demons_create(const rb_variant *variant, const rb_demons_options *o
   RB_TRY(rb_variant_available(variant));
   s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->config = variant->ops, s->options = *options, s->own = grid, s->squarings = -1;
+  s->config = variant->ops, s->options = *options, s->own = grid, s->squarings = -1; /* -1: no guess */
   s->grid = padded(options, grid);
   s->n = rb_grid_points(s->grid), s->points = rb_grid_points(grid);
   RB_TRY(rb_backend_get(variant->backend, &s->backend));
   RB_TRY(plan_kernels(s));
   RB_TRY(reserve(s));
-  s->room = calloc(1 + (size_t)options->iterations, sizeof *s->room);
+  s->room = calloc(1 + (size_t)options->iterations, sizeof *s->room); /* slot 0: before */
   RB_CHECK(s->room, RB_ENOMEM, "host memory");
   RB_TRY(rb_demons_upload(s, reference, s->fixed));
   RB_TRY(rb_demons_upload(s, template_image, s->moving));

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rounded up: a coarse voxel covers two fine ones an axis, the last one perhaps one. */
 static rb_grid half_of(rb_grid g) {
   for (int a = 0; a < 3; a++) g.n[a] = (g.n[a] + 1) / 2;
   return g;
 }
 
-/* Mean of the up to eight voxels that a coarse one covers. */
+/* Mean of the up to eight voxels that a coarse one covers. Voxel centres stay where they are: coarse voxel i lies
+ * between fine 2i and 2i + 1. */
 static void restrict_to(rb_grid fine, const float *f, rb_grid coarse, float *out) {
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < rb_grid_points(coarse); i++) {
@@ -27,7 +29,10 @@ static void restrict_to(rb_grid fine, const float *f, rb_grid coarse, float *out
   }
 }
 
-/* Twice the coarse velocity (voxels are half as long), linear between voxel centres: weights 3/4 and 1/4. */
+/* Twice the coarse velocity (voxels are half as long), linear between voxel centres: weights 3/4 and 1/4. Fine voxel
+ * 2i lies a quarter of a coarse one below the centre of coarse i, 2i + 1 a quarter above it: so the nearer of two
+ * coarse neighbours weighs 3/4 an axis. Beyond the coarse grid its border's value is taken. The factor 2 is the first
+ * of `weight`. */
 static void prolong(rb_grid coarse, const float *v, rb_grid fine, float *out) {
   const int64_t n = rb_grid_points(fine), m = rb_grid_points(coarse);
 #pragma omp parallel for schedule(static)
@@ -39,7 +44,7 @@ static void prolong(rb_grid coarse, const float *v, rb_grid fine, float *out) {
         double weight = 2;
         int64_t from[3];
         for (int a = 0; a < 3; a++) {
-          const int near = corner >> a & 1;
+          const int near = corner >> a & 1; /* of the two coarse neighbours */
           from[a] = at[a] / 2 + (near ? 0 : at[a] % 2 ? 1 : -1);
           from[a] = from[a] < 0 ? 0 : from[a] >= coarse.n[a] ? coarse.n[a] - 1 : from[a];
           weight *= near ? 0.75 : 0.25;
@@ -51,7 +56,9 @@ static void prolong(rb_grid coarse, const float *v, rb_grid fine, float *out) {
   }
 }
 
-/* Velocity [3][n] of the coarser levels, brought to `grid`. */
+/* Velocity [3][n] of the coarser levels, brought to `grid`. It calls rb_demons_solve_levels for one level less, which
+ * calls it again: the coarsest level is solved first. The solver is destroyed before the finer one is made, only the
+ * velocity stays; room: both images and the velocity of the coarse grid, on the host. */
 static rb_status coarse_velocity(const rb_variant *variant, const rb_demons_options *o, int levels, rb_grid grid,
                                  const float *const image[2], rb_demons_hook hook, void *context,
                                  rb_demons_result *result, float *v) {
@@ -59,7 +66,7 @@ static rb_status coarse_velocity(const rb_variant *variant, const rb_demons_opti
   const rb_grid half = half_of(grid);
   const size_t m = (size_t)rb_grid_points(half);
   rb_demons *s = NULL;
-  float *room = malloc(5 * m * sizeof *room);
+  float *room = malloc(5 * m * sizeof *room); /* 2 images, 3 components */
   RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for a coarser level", 5 * m * sizeof *room);
   for (int k = 0; k < 2; k++) restrict_to(grid, image[k], half, room + (size_t)k * m);
   RB_TRY(rb_demons_solve_levels(variant, o, levels, half, room, room + m, hook, context, result, &s));
@@ -71,6 +78,9 @@ done:
   return st;
 }
 
+/* Every level has the same options, widths in its own voxels included. Seconds add up over levels, iterations and
+ * energies are the finest level's. An interrupted coarse level hands on what it has; the finer ones then end before
+ * their first iteration. */
 rb_status rb_demons_solve_levels(const rb_variant *variant, const rb_demons_options *options, int levels,
                                  rb_grid grid, const float *template_image, const float *reference,
                                  rb_demons_hook hook, void *context, rb_demons_result *result, rb_demons **out) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* On the padded grid: component c along axis c + 1. */
 rb_array rb_demons_component(const rb_demons *s, rb_array field, int c) {
   return rb_array_part(field, c * s->n, s->n);
 }
@@ -21,7 +22,7 @@ rb_status rb_demons_upload(rb_demons *s, const float *image, rb_array to) {
 done:
   return st;
 }
-/* `update` is overwritten. */
+/* `update` is overwritten. Component after component, as one field of the images' own grid is the room. */
 static rb_status download(rb_demons *s, rb_array from, int components, float *out) {
   rb_status st = RB_OK;
   const rb_array own = rb_array_part(s->update, 0, s->points);
@@ -35,9 +36,12 @@ done:
 
 /* ---- results --------------------------------------------------------------------------------------------- */
 
+/* Both on the images' own grid, in voxels: the padding is cut off. */
 rb_status rb_demons_displacement(rb_demons *s, float *out) { return download(s, s->displacement, 3, out); }
 rb_status rb_demons_velocity(rb_demons *s, float *out) { return download(s, s->velocity, 3, out); }
 
+/* Any image by the present displacement, in the variant's precision; update and spare are used as room, as between
+ * solves nothing lies in them. */
 rb_status rb_demons_warp(rb_demons *s, const float *image, float *out) {
   rb_status st = RB_OK;
   RB_TRY(rb_demons_upload(s, image, s->update));
@@ -46,6 +50,7 @@ rb_status rb_demons_warp(rb_demons *s, const float *image, float *out) {
 done:
   return st;
 }
+/* On the host by the nearest voxel, from the displacement on the images' own grid: labels are not interpolated. */
 rb_status rb_demons_labels(rb_demons *s, const float *labels, float *out) {
   rb_status st = RB_OK;
   float *u = malloc(3 * (size_t)s->points * sizeof *u);
@@ -56,6 +61,8 @@ done:
   free(u);
   return st;
 }
+/* Of the displacement on the padded grid, then cut out, so that differences at the images' border are central
+ * ones. */
 rb_status rb_demons_determinant(rb_demons *s, float *out) {
   rb_status st = RB_OK;
   RB_TRY(rb_compose_determinant(s->compose, s->displacement, s->spare));
@@ -63,6 +70,8 @@ rb_status rb_demons_determinant(rb_demons *s, float *out) {
 done:
   return st;
 }
+/* exp(a v), or how far exp(a v) o exp(-a v) is from the identity. The displacement is used for it and made again at
+ * the end. */
 rb_status rb_demons_exponential(rb_demons *s, double a, int after_inverse, float *out) {
   rb_status st = RB_OK;
   if (after_inverse) {

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 
 typedef struct {
-  rb_demons_options demons;
+  rb_demons_options demons; /* of every level */
   int levels;
 } settings;
 
 typedef struct {
+  /* The images are the caller's, borrowed until destroy. */
   const rb_variant *variant;
   settings settings;
-  rb_problem problem;
-  rb_subject subject, reference;
-  rb_demons *demons;     /* of the finest level, after a solve */
-  rb_solution *solution; /* of the solve under way */
-  int level;
+  rb_problem problem;            /* its shape; arrays are the caller's */
+  rb_subject subject, reference; /* template, reference */
+  rb_demons *demons;             /* of the finest level, after a solve */
+  rb_solution *solution;         /* of the solve under way */
+  int level;                     /* of the rows that come; 1 is the coarsest */
 } state;
 
 static void made_of(const rb_variant *v, char *out, size_t size) {
@@ -31,6 +32,9 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
+/* Only the ratio of sigma-i and sigma-x matters: an update is at most sigma_x / (2 sigma_i) voxels long before it is
+ * smoothed. Narrower ranges are checked by the solver itself: padding from 1 to 4, up to 8 levels and 4096 iterations
+ * a level. */
 #define AT(field) offsetof(settings, field)
 static const rb_solver_option options[] = {
     {"sigma-fluid", RB_OPTION_REAL, AT(demons.sigma_fluid), .least = 0, .unit = "voxel",
@@ -54,13 +58,15 @@ static const rb_solver_option options[] = {
 };
 static void defaults(void *o) { *(settings *)o = (settings){.demons = rb_demons_defaults(), .levels = 1}; }
 
+/* The backend's need is the finest level's: coarser solvers are gone before it is made. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
   *host = 3 * (size_t)rb_grid_points(shape->grid) * sizeof(float);
   return rb_demons_predict(v, &((const settings *)o)->demons, shape->grid, backend);
 }
 
-/* Without contrast there is no force, and standing still would pass for an end. */
+/* Without contrast there is no force, and standing still would pass for an end. The first voxel that differs from the
+ * image's first ends the search, so the cost is small for images with contrast. */
 static rb_status check(const rb_problem *problem) {
   static const char *const names[] = {"template", "reference"};
   rb_status st = RB_OK;
@@ -77,6 +83,7 @@ done:
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
+/* Fields of the finest level live until the next solve or until here. */
 static void destroy(void *p) {
   state *s = p;
   if (!s) return;
@@ -84,7 +91,8 @@ static void destroy(void *p) {
   free(s);
 }
 
-/* The levels' own solvers are made by the solve: the coarse ones must go before the finest has room. */
+/* The levels' own solvers are made by the solve: the coarse ones must go before the finest has room. So nothing is
+ * computed here, and a lack of memory shows in the solve. `team` is not used: one process, one template. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
@@ -93,7 +101,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->variant = v, s->settings = *(const settings *)o, s->problem = *problem;
   s->subject = problem->templates[0], s->reference = *problem->reference;
-  s->settings.demons.interrupted = interrupted;
+  s->settings.demons.interrupted = interrupted; /* ends every level */
   *out = s;
   s = NULL;
 done:
@@ -103,6 +111,7 @@ done:
 
 static const rb_history_column history[] = {
     {"level", "1"}, {"iteration", "1"}, {"mean_squared_difference", "1"}, {"displacement", "voxel"}, {NULL, NULL}};
+/* The solver tells no level: a new one begins where the iterations begin again. */
 static void add_row(void *context, int iteration, double energy, double longest) {
   state *s = context;
   s->level += iteration == 1;
@@ -110,7 +119,10 @@ static void add_row(void *context, int iteration, double energy, double longest)
   rb_solution_row(s->solution, row);
 }
 
-/* What the solver cannot see: energies that never fell pass for an end. mismatch: on the images' own grid. */
+/* What the solver cannot see: energies that never fell pass for an end. mismatch: on the images' own grid. Both sums
+ * are over the images' own voxels, not the padded grid that the energies refer to. No displacement although the
+ * images differ: no force anywhere, as where either image is 0 there is none. A solve that was interrupted is not
+ * called diverged: it was not at its end. */
 static rb_status judge(state *s, rb_solution *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->problem.shape.grid);
@@ -118,9 +130,9 @@ static rb_status judge(state *s, rb_solution *out) {
   double off = 0, was = 0, longest = 0;
   float *room = malloc(3 * (size_t)n * sizeof *room);
   RB_CHECK(room, RB_ENOMEM, "host memory: %zu bytes for results", 3 * (size_t)n * sizeof *room);
-  RB_TRY(rb_demons_warp(s->demons, m, room));
+  RB_TRY(rb_demons_warp(s->demons, m, room)); /* without padding */
   for (int64_t i = 0; i < n; i++) off += pow((double)(room[i] - f[i]), 2), was += pow((double)(m[i] - f[i]), 2);
-  RB_TRY(rb_demons_displacement(s->demons, room));
+  RB_TRY(rb_demons_displacement(s->demons, room)); /* longest component, voxels */
   for (int64_t i = 0; i < 3 * n; i++) longest = fmax(longest, fabs((double)room[i]));
   const double mismatch = was > 0 ? off / was : 0;
   rb_solution_scalar(out, "mismatch", mismatch, "1", "|M o s - F|^2 / |M - F|^2");
@@ -136,6 +148,8 @@ done:
   return st;
 }
 
+/* The end by iterations is what was asked for only where the test for an early end was switched off. Parts are those
+ * of the finest level, and only where they were timed. */
 static rb_status solve(void *p, rb_solution *out) {
   static const char *const parts[RB_DEMONS_PARTS] = {"force",       "fluid", "update", "diffusion",
                                                      "exponential", "warp",  "energy"};
@@ -153,7 +167,7 @@ static rb_status solve(void *p, rb_solution *out) {
   out->seconds = r.seconds, out->setup_seconds = r.setup_seconds;
   RB_TRY(judge(s, out));
   rb_solution_scalar(out, "iterations", r.iterations, "1", "of the finest level");
-  rb_solution_scalar(out, "before", r.before, "1", "mean squared difference before");
+  rb_solution_scalar(out, "before", r.before, "1", "mean squared difference before"); /* padded grid */
   rb_solution_scalar(out, "after", r.after, "1", "the same after");
   for (int k = 0; k < RB_DEMONS_PARTS; k++) timed += r.parts[k];
   for (int k = 0; k < RB_DEMONS_PARTS && timed > 0; k++) rb_solution_part(out, parts[k], r.parts[k]);
@@ -168,6 +182,8 @@ static rb_status warped(void *p, int t, void *out) {
   (void)t;
   return rb_demons_warp(((state *)p)->demons, ((state *)p)->subject.image, out);
 }
+/* The contract wants vectors in voxels of each axis: that is what the solver works in. They become mm where they are
+ * written to a file. */
 static rb_status velocity(void *p, int t, void *out) {
   (void)t;
   return rb_demons_velocity(((state *)p)->demons, out);
@@ -180,6 +196,7 @@ static rb_status determinant(void *p, int t, void *out) {
   (void)t;
   return rb_demons_determinant(((state *)p)->demons, out);
 }
+/* By the nearest voxel, not by indicators as claire carries them. */
 static rb_status labels(void *p, int t, void *out) {
   (void)t;
   return rb_demons_labels(((state *)p)->demons, ((state *)p)->subject.labels, out);

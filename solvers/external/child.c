@@ -24,6 +24,10 @@ static void last_line(const char *log, long from, char *out, size_t size) {
   if (f) fclose(f);
 }
 
+/* The child gets no input, and its output and errors go to the log, which is appended to: only what lies behind the
+ * log's old end is this run's. A child that cannot be started exits with 127. It is asked to end (SIGTERM) in the
+ * first turn after an interruption, and killed 5 s later if it has not. Polling every 5 ms, not waiting, is what lets
+ * the flag be seen. */
 static rb_status run(const char *folder, int inside, char *const arguments[], const volatile int *interrupted) {
   rb_status st = RB_OK;
   char log[4096], said[256];
@@ -31,7 +35,7 @@ static rb_status run(const char *folder, int inside, char *const arguments[], co
   enum { PATIENCE = 1000 }; /* turns of 5 ms that a program has to end by itself */
   RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
   struct stat before;
-  const long said_before = stat(log, &before) == 0 ? (long)before.st_size : 0;
+  const long said_before = stat(log, &before) == 0 ? (long)before.st_size : 0; /* bytes */
   pid_t child = fork();
   RB_CHECK(child >= 0, RB_EIO, "cannot start %s: %s", arguments[0], strerror(errno));
   if (child == 0) {
@@ -54,6 +58,8 @@ static rb_status run(const char *folder, int inside, char *const arguments[], co
            "interrupted"); /* a terminal's Ctrl-C reaches the child as well */
   RB_CHECK(!(WIFSIGNALED(code) && (WTERMSIG(code) == SIGINT || WTERMSIG(code) == SIGTERM)), RB_EINTERRUPTED,
            "interrupted");
+  /* Interruptions come first: a child that was stopped has failed as well, and its last line would say nothing of
+   * why. */
   last_line(log, said_before, said, sizeof said);
   RB_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0],
            arguments[1], WIFEXITED(code) ? WEXITSTATUS(code) : -1, said);

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The program's own file of commands: images and field by their names in its working folder, one stage of ITK's
+ * log-domain demons at full resolution, intensities as they are (no histogram equalisation), as many iterations as
+ * asked for, and both smoothings with their widths in voxels, as voxels are 1 mm. What could not be written in full
+ * is RB_EIO. */
 static rb_status plastimatch_command(const rb_external_options *o, const char *folder,
                                      const char *arguments[RB_EXTERNAL_ARGUMENTS]) {
   rb_status st = RB_OK;
@@ -28,6 +32,7 @@ done:
   return st;
 }
 
+/* A further program is one more command function, a row of this kind and a variant. */
 static const rb_external_program plastimatch = {"plastimatch", "plastimatch", plastimatch_command};
 static const rb_variant variants[] = {
     {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores",
@@ -40,6 +45,8 @@ const rb_family rb_external_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+/* The first line of `PROGRAM --version`; the shell's message where the program is missing is thrown away, ours names
+ * the package to install. */
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size) {
   rb_status st = RB_OK;
   const rb_external_program *p = variant->ops;

@@ -15,22 +15,26 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The images are the caller's, borrowed for the outputs; the folder is this solver's own and goes with it. */
 typedef struct {
-  const rb_external_program *program;
+  const rb_external_program *program; /* a constant of the program */
   rb_external_options options;
   rb_grid grid;
-  rb_subject subject, reference;
+  rb_subject subject, reference; /* template, reference; the caller's */
   const volatile int *interrupted;
-  char folder[1024];
-  float *u; /* [3][n] voxels, after a solve */
+  char folder[1024]; /* temporary; "": none yet */
+  float *u;          /* [3][n] voxels, after a solve */
 } state;
 
+/* The version is asked of the program itself. Where it is not installed the text is empty and the failure is
+ * forgotten. */
 static void made_of(const rb_variant *v, char *out, size_t size) {
   char version[128] = "";
   if (rb_external_version(v, version, sizeof version) != RB_OK) rb_clear();
   snprintf(out, size, "%s", version);
 }
 
+/* The options that the program's demons and ours share, with the same defaults, so that both can be run alike. */
 #define AT(field) offsetof(rb_external_options, field)
 static const rb_solver_option options[] = {
     {"sigma-fluid", RB_OPTION_REAL, AT(sigma_fluid), .least = 0, .unit = "voxel", .help = "smoothing of each update"},
@@ -43,15 +47,17 @@ static void defaults(void *o) {
   *(rb_external_options *)o = (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2};
 }
 
-/* The child's memory is its own: ITK holds some forty fields. */
+/* The child's memory is its own: ITK holds some forty fields. Of our own: displacement and one image. Both estimates
+ * count fields of float32. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
   const size_t field = (size_t)rb_grid_points(shape->grid) * sizeof(float);
   (void)v, (void)o;
-  *backend = 4 * field, *host = 50 * field;
+  *backend = 4 * field, *host = 50 * field; /* ours; the child's */
   return RB_OK;
 }
 
+/* Everything in the folder goes: images, the program's log, its field. */
 static void destroy(void *p) {
   state *s = p;
   if (!s) return;
@@ -60,10 +66,12 @@ static void destroy(void *p) {
   free(s);
 }
 
+/* FOLDER/name; RB_EINVAL where that is too long. */
 static rb_status place(const state *s, const char *name, char *path, size_t size) {
   return rb_path(path, size, "%s/%s", s->folder, name);
 }
 
+/* Without an affine: ITK takes such voxels for 1 mm, to the left, posterior, superior along x, y, z. */
 static rb_status write_image(const state *s, const char *name, const float *image) {
   rb_status st = RB_OK;
   char path[1200];
@@ -73,7 +81,8 @@ done:
   return st;
 }
 
-/* Both images go to files of a temporary folder once; every solve starts the program anew on them. */
+/* Both images go to files of a temporary folder once; every solve starts the program anew on them. The program is
+ * looked for first: what is not installed fails before any file is written. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
@@ -99,7 +108,8 @@ done:
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
-/* What a program writes that gave up: zeros, or one shift. */
+/* What a program writes that gave up: zeros, or one shift. Each component by itself: a field with one shift in it is
+ * constant, too. */
 static int is_constant(const float *u, int64_t n) {
   for (int c = 0; c < 3; c++)
     for (int64_t i = 1; i < n; i++)
@@ -107,7 +117,10 @@ static int is_constant(const float *u, int64_t n) {
   return 1;
 }
 
-/* The program's own word counts for nothing: the template is warped by its displacement here. */
+/* The program's own word counts for nothing: the template is warped by its displacement here. Both sums of squares
+ * are over all voxels, what leaves the grid counting as 0. The number of iterations is the one asked for, as the
+ * program tells no other; so the end is that, unless the images differ more than before. A mismatch of 0 stands for
+ * equal images, where there is nothing to divide by. */
 static rb_status judge(state *s, rb_solution *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->grid);
@@ -131,7 +144,8 @@ done:
 }
 
 /* An earlier field is removed first, so that only this run's can be read; a field that is missing or constant is a
- * failure whatever the exit code. */
+ * failure whatever the exit code. The time is the whole child: its start, reading the images, writing the field. An
+ * interruption is no failure: the displacement is then 0 everywhere, and that is what the outputs show. */
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;
@@ -152,7 +166,7 @@ static rb_status solve(void *p, rb_solution *out) {
   RB_TRY(st);
   RB_CHECK(access(field, R_OK) == 0, RB_EINVALID, "%s wrote no displacement (field.nii.gz), by which it is judged",
            s->program->program);
-  RB_TRY(rb_displacement_read(field, s->grid, s->u));
+  RB_TRY(rb_displacement_read(field, s->grid, s->u)); /* mm to voxels, ITK's axes to the grid's */
   RB_CHECK(!is_constant(s->u, rb_grid_points(s->grid)), RB_EINVALID,
            "%s wrote one and the same displacement everywhere: it registered nothing", s->program->program);
   RB_TRY(judge(s, out));
@@ -162,6 +176,7 @@ done:
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
+/* All outputs are made here, on the CPU, from the displacement alone, in voxels. */
 static rb_status warped(void *p, int t, void *out) {
   state *s = p;
   (void)t;
@@ -184,6 +199,7 @@ static rb_status labels(void *p, int t, void *out) {
   rb_displaced_labels(s->grid, s->u, s->subject.labels, out);
   return RB_OK;
 }
+/* A program of others shows no iterations. */
 static const rb_history_column history[] = {{NULL, NULL}};
 static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "the template at x + displacement(x)", warped, NULL, 0},
@@ -194,6 +210,8 @@ static const rb_output outputs[] = {
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 
+/* One variant, without another to fall back on: where the program is missing, create says which package to
+ * install. */
 const rb_solver rb_solver_external = {
     .family = &rb_external_family,
     .preferred = "plastimatch-log-demons",

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* opened: whether PETSc runs. remembered: the status of our own callback that failed inside PETSc, until the call
+ * that was made into PETSc returns and rb_petsc_failure takes it. One of each a process: PETSc is used by one
+ * thread. */
 static int opened;
 static rb_status remembered = RB_OK;
 
@@ -16,6 +19,8 @@ static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function
   return code;
 }
 
+/* Later calls do nothing. Signals stay the program's own, so that an interruption can end a solve in order; files
+ * with PETSc's options in the user's home are not read. */
 rb_status rb_krylov_open(void) {
   rb_status st = RB_OK;
   if (opened) return RB_OK;
@@ -32,6 +37,8 @@ done:
   return st;
 }
 
+/* Into PETSc's one list of options: a later value of the same name replaces the earlier one, and what was set stays
+ * for solvers that are created later. */
 rb_status rb_krylov_options(const char *options) {
   rb_status st = RB_OK;
   RB_TRY(rb_krylov_open());
@@ -40,6 +47,7 @@ done:
   return st;
 }
 
+/* At the end of the program. Objects of PETSc must be gone by then. */
 void rb_krylov_close(void) {
   if (opened) PetscFinalize();
   opened = 0;
@@ -47,12 +55,14 @@ void rb_krylov_close(void) {
 
 MPI_Comm rb_krylov_communicator(void) { return PETSC_COMM_SELF; }
 
+/* The first failure is kept: what follows from it on PETSc's way out must not hide it. */
 PetscErrorCode rb_petsc_code(rb_status st) {
   if (st == RB_OK) return 0;
   if (remembered == RB_OK) remembered = st;
   return PETSC_ERR_USER;
 }
 
+/* Clears what was remembered, so that the next call starts without it. */
 rb_status rb_petsc_failure(PetscErrorCode code, const char *call, const char *file, int line) {
   rb_status st = remembered == RB_OK ? RB_EINVALID : remembered;
   remembered = RB_OK;

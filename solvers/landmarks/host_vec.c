@@ -8,9 +8,13 @@
 #include <math.h>
 #include <petsc/private/vecimpl.h>
 
+/* PETSc's own norm, kept by construct, for the norms that ours does not have. One for all vectors: it is the same
+ * function each time. */
 static PetscErrorCode (*plain_norm)(Vec, NormType, PetscReal *);
 
-/* z = a x + b y + c z; x and y may be NULL, and what has the factor 0 is not read. */
+/* z = a x + b y + c z; x and y may be NULL, and what has the factor 0 is not read. PETSc's linear operations are
+ * cases of it. A case a loop, so that each is vectorised without a test inside, and so that beside an x with c = 0
+ * nothing of an output that was never written enters: 0 times NaN would. */
 static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y, PetscScalar c) {
   const PetscInt n = z->map->n;
   const PetscScalar *from = NULL, *other = NULL;
@@ -30,9 +34,11 @@ static PetscErrorCode combine(Vec z, PetscScalar a, Vec x, PetscScalar b, Vec y,
   } else if (x) {
 #pragma omp simd
     for (PetscInt i = 0; i < n; i++) to[i] = a * from[i];
-  } else {
+  } else if (c != 0) {
 #pragma omp simd
     for (PetscInt i = 0; i < n; i++) to[i] *= c;
+  } else {
+    for (PetscInt i = 0; i < n; i++) to[i] = 0;
   }
   PetscCall(VecRestoreArray(z, &to));
   if (y) PetscCall(VecRestoreArrayRead(y, &other));
@@ -48,11 +54,13 @@ static PetscErrorCode waxpy(Vec z, PetscScalar a, Vec x, Vec y) { return combine
 static PetscErrorCode axpbypcz(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y) {
   return combine(z, a, x, b, y, c);
 }
+/* Several at a time, z += sum a_i x_i, in the order of i. */
 static PetscErrorCode maxpy(Vec z, PetscInt count, const PetscScalar *a, Vec *x) {
   for (PetscInt i = 0; i < count; i++) PetscCall(axpy(z, a[i], x[i]));
   return 0;
 }
 
+/* The order of additions is fixed by n alone: the same bits on every run. */
 static PetscErrorCode dot(Vec x, Vec y, PetscScalar *out) {
   enum { SUMS = 32 }; /* independent, so that no addition waits for the one before */
   const PetscInt n = x->map->n, whole = n / SUMS * SUMS;
@@ -74,6 +82,7 @@ static PetscErrorCode mdot(Vec x, PetscInt count, const Vec *y, PetscScalar *out
   for (PetscInt i = 0; i < count; i++) PetscCall(dot(x, y[i], &out[i]));
   return 0;
 }
+/* The 2-norm by our dot product; every other norm by PETSc's function. */
 static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
   PetscScalar square;
   if (type != NORM_2 && type != NORM_FROBENIUS) return plain_norm(x, type, out);
@@ -83,6 +92,8 @@ static PetscErrorCode norm(Vec x, NormType type, PetscReal *out) {
 }
 
 PETSC_EXTERN PetscErrorCode VecCreate_Seq(Vec); /* PETSc's own constructor */
+/* VecCreate_Seq makes a whole sequential vector; operations that are not replaced stay PETSc's, memory and
+ * duplication included. PETSc calls this for VecSetType. */
 static PetscErrorCode construct(Vec v) {
   PetscCall(VecCreate_Seq(v));
   plain_norm = v->ops->norm;
@@ -97,7 +108,7 @@ static PetscErrorCode construct(Vec v) {
 }
 
 rb_status rb_host_vec_create(int64_t n, Vec *out) {
-  static int registered;
+  static int registered; /* once a process */
   rb_status st = RB_OK;
   *out = NULL;
   RB_TRY(rb_krylov_open());

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Variants, the optimiser and the solve of landmark matching (shooting2018); landmarks_flow.c has the flow and its
+ * gradient. */
 #include "kernels/base/clock.h"
 #include "solvers/landmarks/landmarks_impl.h"
 #include "solvers/common/field_variant.h"
@@ -11,6 +13,8 @@ enum {
   HOST_UNKNOWNS = 30000
 }; /* up to here the optimiser's vectors lie on the host: some 40 small operations an iteration */
 
+/* Which kernels sum the Gaussian over pairs. Everything else, time steps and optimiser, is the same in all
+ * variants. */
 static const rb_landmarks_config cpu_naive = {"cpu/naive", RB_F32}, cpu = {"cpu/omp", RB_F32},
                                  cpu_f64 = {"cpu/omp", RB_F64};
 static const rb_landmarks_config gpu_cublas = {"cuda/cublas", RB_F32}, gpu_shared = {"cuda/shared-reduction", RB_F32},
@@ -32,6 +36,7 @@ const rb_family rb_landmarks_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
+/* Whether float32 sums lose digits over many terms, which is what tolerances depend on. */
 int rb_landmarks_sequential(const rb_variant *variant) {
   const rb_landmarks_config *c = variant->ops;
   const rb_variant *sums;
@@ -43,6 +48,10 @@ rb_landmarks_options rb_landmarks_defaults(void) {
 
 /* ---- PETSc ---------------------------------------------------------------------------------------------- */
 
+/* E(p0) and its gradient for TAO. Each call is one evaluation: it is counted, goes into the table and to the hook,
+ * and is compared with the best so far, whose momentum is copied aside: the last trial point of a line search need
+ * not be the best. Table and best objective are unscaled; TAO gets scale E and its gradient. With scale = E / |g|^2
+ * of the first evaluation, minus TAO's first gradient is E / |g| long. */
 static PetscErrorCode objective_and_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context) {
   rb_landmarks *s = context;
   double kinetic;
@@ -52,19 +61,22 @@ static PetscErrorCode objective_and_gradient(Tao tao, Vec x, PetscReal *f, Vec g
   if (s->result->rows < RB_LANDMARKS_ROWS) s->result->table[s->result->rows++] = row;
   if (*f < s->best_objective) {
     s->best_objective = *f;
-    PetscCall(VecCopy(x, s->best));
+    PetscCall(VecCopy(x, s->best)); /* kept whatever the search does next */
   }
   if (s->hook) s->hook(s->hook_context, &row);
   if (s->scale == 0) { /* the first evaluation sets it */
     PetscScalar square;
     PetscCall(VecDot(g, g, &square));
-    s->scale = square > 0 ? *f / square : 1;
+    s->scale = square > 0 ? *f / square : 1; /* E / |g|^2 */
   }
   *f *= s->scale;
-  PetscCall(VecScale(g, s->scale));
+  PetscCall(VecScale(g, s->scale)); /* E and g alike: the same minimiser */
   return 0;
 }
 
+/* Called by TAO after each iteration. There is no tolerance: like the published program a solve ends by its number
+ * of evaluations; before that only by an interruption, by a gradient that is exactly 0, or where the line search
+ * fails. */
 static PetscErrorCode has_converged(Tao tao, void *context) {
   rb_landmarks *s = context;
   PetscReal f, gradient;
@@ -82,6 +94,9 @@ static PetscErrorCode has_converged(Tao tao, void *context) {
   return 0;
 }
 
+/* Limited-memory quasi-Newton (LMVM), made once. PETSc's options are one list for the program: the user's come second
+ * and win over those here. TAO's own limits on evaluations and iterations are set to the same
+ * number. `best` is a duplicate of `momentum`. */
 static rb_status create_optimiser(rb_landmarks *s) {
   rb_status st = RB_OK;
   RB_TRY(
@@ -95,7 +110,7 @@ static rb_status create_optimiser(rb_landmarks *s) {
   RB_PETSC(VecSet(s->momentum, 0));
   RB_PETSC(VecSet(s->best, 0));
   RB_PETSC(TaoCreate(rb_krylov_communicator(), &s->tao));
-  RB_PETSC(TaoSetType(s->tao, TAOLMVM));
+  RB_PETSC(TaoSetType(s->tao, TAOLMVM)); /* limited-memory quasi-Newton */
   RB_PETSC(TaoSetSolution(s->tao, s->momentum));
   RB_PETSC(TaoSetObjectiveAndGradient(s->tao, NULL, objective_and_gradient, s));
   RB_PETSC(TaoSetConvergenceTest(s->tao, has_converged, s));
@@ -106,6 +121,7 @@ done:
   return st;
 }
 
+/* What a caller may get wrong; options of the command line have their ranges in landmarks_solver.c. */
 static rb_status check_options(const rb_landmarks_options *o) {
   rb_status st = RB_OK;
   RB_CHECK(o->sigma > 0 && isfinite(o->sigma), RB_EINVAL, "sigma is %g; it must be positive", o->sigma);
@@ -116,6 +132,10 @@ done:
   return st;
 }
 
+/* q holds [steps][dim][n], the template's points in its first slice, written here once; p likewise, its first slice
+ * is the momentum of the evaluation. dt = 1 / (T - 1): T time points are T - 1 steps over unit time. The three arrays
+ * of an answer lie in one allocation, a multiple of 256 bytes apart, with the two sums behind them, so that one
+ * transfer brings all to the host. The caller's points are not kept. */
 rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim,
                               const double *template_points, const double *target, rb_landmarks **out) {
   rb_status st = RB_OK;
@@ -126,7 +146,7 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
   s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->options = *options, s->n = n, s->dim = dim, s->unknowns = n * dim;
-  s->dt = 1.0 / (options->steps - 1);
+  s->dt = 1.0 / (options->steps - 1); /* unit time */
   rb_field_desc f = {.count = s->unknowns, .dtype = options->dtype};
   RB_TRY(rb_variant_available(gausssum));
   RB_TRY(rb_backend_get(gausssum->backend, &s->backend));
@@ -145,7 +165,7 @@ rb_status rb_landmarks_create(const rb_variant *gausssum, const rb_landmarks_opt
     *answers[i] = rb_array_view(s->backend, options->dtype, s->unknowns, s->answer + i * stride);
   s->sums_kept = rb_array_view(s->backend, RB_F64, 2, s->answer + 3 * stride);
   RB_TRY(s->backend->fill(s->answer, 0, bytes)); /* what lies between the arrays is sent, too */
-  RB_TRY(rb_array_fill(s->beta, 0));
+  RB_TRY(rb_array_fill(s->beta, 0));             /* dE/dp at the last time point */
   s->fetched = malloc(bytes), s->narrow = malloc((size_t)s->unknowns * sizeof *s->narrow);
   RB_CHECK(s->fetched && s->narrow, RB_ENOMEM, "host memory");
   RB_TRY(rb_array_put_doubles(rb_array_part(s->q, 0, s->unknowns), template_points));
@@ -159,13 +179,14 @@ done:
 }
 
 /* The history of positions and momenta, the optimiser's vectors (10 corrections are 20 of them), and what the sums
- * need besides. */
+ * need besides. In units of dim n values: 2 T of history, 50 for the rest. */
 size_t rb_landmarks_predict(const rb_variant *gausssum, const rb_landmarks_options *options, int64_t n, int dim) {
   const rb_gausssum_desc d = {.n = n, .dim = dim, .dtype = options->dtype};
   return (size_t)dim * (size_t)n * rb_dtype_size(d.dtype) * (2 * (size_t)options->steps + 50) +
          rb_gausssum_workspace(gausssum, &d);
 }
 
+/* TAO first, as it holds duplicates of the momentum. Takes a solver that was made half-way. */
 void rb_landmarks_destroy(rb_landmarks *s) {
   if (!s) return;
   if (s->tao) TaoDestroy(&s->tao);
@@ -185,11 +206,12 @@ void rb_landmarks_destroy(rb_landmarks *s) {
 }
 
 /* p0 = (target - template) / T, as the authors' program; 0 where points lie so densely that this misses by more than
- * staying. */
+ * staying. Without a gradient and not counted among the evaluations. s->miss is the room: for p0, then for q0 -
+ * target, whose square times lambda is E at p0 = 0. */
 static rb_status set_initial_momentum(rb_landmarks *s) {
   rb_status st = RB_OK;
   double value, kinetic, still;
-  const double share = 1.0 / s->options.steps;
+  const double share = 1.0 / s->options.steps; /* 1 / T as in the published program, not dt */
   RB_TRY(rb_field_combine(s->field, s->unknowns, share, s->target, -share, s->q, 0, s->miss));
   if (s->on_host) {
     double *p0 = malloc((size_t)s->unknowns * sizeof *p0);
@@ -203,18 +225,22 @@ static rb_status set_initial_momentum(rb_landmarks *s) {
   RB_TRY(rb_landmarks_objective(s, s->momentum, &value, &kinetic, NULL));
   RB_TRY(rb_field_combine(s->field, s->unknowns, 1, s->q, -1, s->target, 0, s->miss));
   RB_TRY(rb_field_dot(s->field, s->unknowns, s->miss, s->miss, &still));
-  if (!(value < s->options.lambda * still)) RB_PETSC(VecSet(s->momentum, 0));
+  if (!(value < s->options.lambda * still)) RB_PETSC(VecSet(s->momentum, 0)); /* at p0 = 0, H is 0 */
 done:
   return st;
 }
 
+/* The time holds the choice of p0 and the optimiser. A line search that fails once the evaluations are used up
+ * counts as their end, not as a failure. After the solve the best momentum is shot once more, outside the time:
+ * positions, momenta and distances that are asked for later are those of it. An objective that never was finite is
+ * RB_EINVALID. */
 rb_status rb_landmarks_solve(rb_landmarks *s, rb_landmarks_hook hook, void *context, rb_landmarks_result *out) {
   rb_status st = RB_OK;
   TaoConvergedReason reason;
   PetscInt iterations;
   *out = (rb_landmarks_result){0};
   s->result = out, s->hook = hook, s->hook_context = context;
-  s->best_objective = INFINITY;
+  s->best_objective = INFINITY; /* none yet */
   s->scale = 0;
   RB_TRY(rb_landmarks_distances(s, 0, &out->average_before, &out->greatest_before));
   RB_TRY(s->backend->sync());
@@ -239,6 +265,7 @@ done:
   return st;
 }
 
+/* The momentum becomes the best one, as if it had been solved for. */
 rb_status rb_landmarks_evaluate(rb_landmarks *s, const double *momentum, double *value, double *gradient) {
   rb_status st = RB_OK;
   double kinetic;

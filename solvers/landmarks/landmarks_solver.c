@@ -8,8 +8,8 @@
 
 typedef struct {
   rb_landmarks *landmarks;
-  rb_landmarks_options options;
-  int64_t n;
+  rb_landmarks_options options; /* with the variant's precision */
+  int64_t n;                    /* points of a subject */
   int dim;
   const double *points; /* of the template */
 } state;
@@ -21,13 +21,14 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
+/* sigma is in the unit of the points, and so are the distances that lambda weighs. */
 #define AT(field) offsetof(rb_landmarks_options, field)
 static const rb_solver_option options[] = {
     {"sigma", RB_OPTION_REAL, AT(sigma), .least = RB_POSITIVE, .unit = "points",
      .help = "width of the Gaussian kernel"},
     {"lambda", RB_OPTION_REAL, AT(lambda), .least = RB_POSITIVE, .unit = "1",
      .help = "weight of the squared distances: the published program halves its 500000"},
-    {"steps", RB_OPTION_WHOLE, AT(steps), .least = 1, .unit = "1", .help = "time points"},
+    {"steps", RB_OPTION_WHOLE, AT(steps), .least = 2, .most = 1000, .unit = "1", .help = "time points"},
     {"iterations", RB_OPTION_WHOLE, AT(evaluations), .least = 1, .unit = "1",
      .help = "evaluations of objective and gradient, with those that the last step may still need"},
     {"petsc", RB_OPTION_TEXT, AT(petsc), .unit = "", .help = "PETSc's own options, e.g. '-tao_monitor'"},
@@ -35,17 +36,19 @@ static const rb_solver_option options[] = {
 };
 static void defaults(void *o) { *(rb_landmarks_options *)o = rb_landmarks_defaults(); }
 
-/* The sums that a variant is made of, and its precision in the options. */
+/* The sums that a variant is made of, and its precision in the options. The precision comes from the variant, never
+ * from the command line. */
 static rb_status sums_of(const rb_variant *v, const void *from, rb_landmarks_options *o, const rb_variant **sums) {
   rb_status st = RB_OK;
   const rb_landmarks_config *c = v->ops;
   *o = *(const rb_landmarks_options *)from;
-  o->dtype = c->dtype;
+  o->dtype = c->dtype; /* not an option */
   RB_TRY(rb_variant_find(&rb_gausssum_family, c->gausssum, sums));
 done:
   return st;
 }
 
+/* What a GPU's run takes on the host is a few arrays of points: not counted. */
 static rb_status predict(const rb_variant *v, const void *from, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
   rb_status st = RB_OK;
@@ -67,6 +70,7 @@ static void destroy(void *p) {
   free(s);
 }
 
+/* One process, one template: `team` is not used. The points are borrowed from the problem, the targets are copied. */
 static rb_status create(const rb_variant *v, const void *o, const rb_problem *problem, const rb_team *team,
                         const volatile int *interrupted, void **out) {
   rb_status st = RB_OK;
@@ -85,6 +89,8 @@ done:
   return st;
 }
 
+/* A row an evaluation of objective and gradient, not an iteration: trial points of line searches are among them, so
+ * the objective may rise from row to row. */
 static const rb_history_column history[] = {
     {"evaluation", "1"}, {"objective", "1"}, {"kinetic", "1"}, {"seconds", "s"}, {NULL, NULL}};
 static void add_row(void *solution, const rb_landmarks_row *t) {
@@ -92,6 +98,8 @@ static void add_row(void *solution, const rb_landmarks_row *t) {
   rb_solution_row(solution, row);
 }
 
+/* Ends by convergence and by the number of evaluations are what was asked for; a failed line search and an
+ * interruption are warned of. Distances are in the points' unit, the objective holds lambda. */
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;
@@ -115,15 +123,18 @@ done:
 
 /* ---- outputs ---------------------------------------------------------------------------------------------- */
 
+/* Positions in the template's unit and frame, at the last time point of the best momentum. */
 static rb_status matched(void *p, int t, void *out) {
   state *s = p;
   (void)t;
   return rb_landmarks_at(s->landmarks, s->options.steps - 1, out, NULL);
 }
+/* p0 [dim][n] of the best evaluation, from which the whole flow follows. */
 static rb_status momentum(void *p, int t, void *out) {
   (void)t;
   return rb_landmarks_momentum(((state *)p)->landmarks, out);
 }
+/* [steps][dim][n], the template's points first. */
 static rb_status trajectories(void *p, int t, void *out) {
   rb_status st = RB_OK;
   state *s = p;
@@ -141,14 +152,17 @@ static const rb_output outputs[] = {
     {NULL, RB_OUTPUT_POINTS, NULL, NULL, NULL, 0},
 };
 
+/* Any points of the template's space, for instance a surface of which the landmarks are a part. */
 static rb_status carry(void *p, int64_t n, double *x) { return rb_landmarks_apply(((state *)p)->landmarks, n, x); }
 
-/* From the momenta, in float64 on the CPU. */
+/* From the momenta, in float64 on the CPU. v(x) = sum_j exp(-|x - q_j|^2 / (2 sigma^2)) p_j at t = 0, where q are the
+ * template's points. A plan of its own on host memory: this is for few calls, and its accuracy does not depend on the
+ * variant. */
 static rb_status velocity_at(void *p, int64_t n, const double *x, double *out) {
   rb_status st = RB_OK;
   state *s = p;
   const rb_variant *v;
-  rb_gausssum_plan *plan = NULL;
+  rb_gausssum_plan *plan = NULL; /* lives for this call */
   rb_gausssum_desc d = {.n = s->n, .dim = s->dim, .dtype = RB_F64};
   double *p0 = malloc((size_t)(s->n * s->dim) * sizeof *p0);
   RB_CHECK(p0, RB_ENOMEM, "host memory");

@@ -90,6 +90,10 @@ expect 2 "torn.json:" "$bin" report torn.json
 expect 0 "2 valid" "$bin" run brunn2020/table4 --where size=64,method=CPU-LAG,method=CPU-LIN --backend cpu --out out-table4
 "$bin" report out-table4 --format csv >table4.csv
 ok "Table 4 at 64^3: $(grep -c REPRODUCED table4.csv) of 2 errors reproduced" test "$(grep -cE '^64,.*CPU-(LAG|LIN),.*REPRODUCED' table4.csv)" = 2
+# many records at a glance
+expect 0 "brunn2020, all .* 2 of 2 +- +2 of 2" "$bin" report out-table4 --summary
+expect 0 "No record of: .*brunn2020/table7" "$bin" report out-table4 --summary
+expect 2 "goes with --format alone" "$bin" report out-table4 --summary --plots
 # code that changed since marks its cells; a claim that fails, a folder without records
 sed -E 's/"source": "[0-9a-f]{16}"/"source": "0123456789abcdef"/' "$record" >changed.json
 expect 0 "STALE: code changed since" "$bin" report changed.json

@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/record/record.h"
+#include "experiments/runner/run/run_case.h"
 #include "experiments/runner/workloads/image_statistics.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/statistics.h"
@@ -77,12 +78,38 @@ static void image_statistics(void **state) {
   assert_true(fabs(rb_image_rms_gradient(g, f) - 3) < 1e-6);
 }
 
+/* A kernel that returns at once has no valid time. */
+static void times_that_physics_forbids(void **s) {
+  (void)s;
+  const rb_backend *cpu;
+  assert_int_equal(rb_backend_get(RB_CPU, &cpu), RB_OK);
+  const size_t two_gigabytes = (size_t)1 << 31;
+  const struct {
+    size_t footprint;
+    double bytes, flops, seconds;
+    int valid;
+  } cases[] = {
+      {two_gigabytes, 2e9, 0, 10, 1},        /* 0.2 GB/s */
+      {two_gigabytes, 2e9, 0, 1e-5, 0},      /* 200 TB/s */
+      {two_gigabytes, 1e3, 0, 1e-6, 1},      /* buffers of which a run needs little */
+      {(size_t)1 << 20, 2e9, 0, 1e-5, 1},    /* passes over a cache: of no measured roof */
+      {(size_t)1 << 20, 1e6, 1e9, 1, 1},     /* 1 GFLOP/s */
+      {(size_t)1 << 20, 1e6, 1e15, 1e-3, 0}, /* 10^18 FLOP/s */
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    rb_outcome o = {.bytes = cases[k].bytes, .flops = cases[k].flops};
+    rb_outcome_verify(&o, "right", 0, 1, "an oracle");
+    rb_case_verify_possible(cpu, cases[k].footprint, cases[k].seconds, &o);
+    assert_int_equal(rb_outcome_is_valid(&o), cases[k].valid);
+    rb_outcome_free(&o);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(image_statistics),
-      cmocka_unit_test(medians_and_intervals),
-      cmocka_unit_test(metrics_are_not_dropped),
-      cmocka_unit_test(an_invalid_case_has_no_time),
+      cmocka_unit_test(image_statistics),           cmocka_unit_test(medians_and_intervals),
+      cmocka_unit_test(metrics_are_not_dropped),    cmocka_unit_test(an_invalid_case_has_no_time),
+      cmocka_unit_test(times_that_physics_forbids),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,9 @@
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
+#include "experiments/runner/record/record.h"
 #include "experiments/runner/report/report.h"
+#include "experiments/runner/report/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,8 @@ static const char report_help[] =
     "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout; "
     "beside a larger preset's\n"
     "                               record a smaller one's is table-PRESET.txt, its plots likewise\n"
+    "  --summary                    instead of the tables a line a record, totals a paper, and what is missing and "
+    "why\n"
     "  --rejudge                    first judge the record's measurements by today's descriptor (columns, "
     "claims, notes) and\n"
     "                               published values; refused where these would measure something else\n"
@@ -67,15 +71,32 @@ static int list(const places *p, char paths[][4096], int most) {
   return count;
 }
 
+static rb_status summarise(const char *path, rb_summary *to, rb_verdicts *sum) {
+  rb_status st = RB_OK;
+  json_t *record = NULL;
+  rb_judged j = {0};
+  RB_TRY(rb_record_load(path, &record));
+  RB_TRY(rb_judged_open(record, path, &j));
+  RB_TRY(rb_summary_add(to, &j, sum));
+done:
+  rb_judged_close(&j);
+  json_decref(record);
+  return st;
+}
+
 static int report(const places *p, const rb_report_options *o) {
   enum { MOST = 4096 };
   char(*paths)[4096] = malloc(MOST * sizeof *paths);
   rb_verdicts s = {0};
   int unreadable = 0, incomplete = 0, interrupted = 0;
-  if (!paths) return RB_EXIT_INTERNAL;
+  rb_summary *summary = o->summary ? rb_summary_new() : NULL;
+  if (!paths || (o->summary && !summary)) {
+    free(paths);
+    return RB_EXIT_INTERNAL;
+  }
   const int count = list(p, paths, MOST);
   for (int i = 0; i < count && !interrupted; i++) {
-    const rb_status st = rb_report(paths[i], o, &s);
+    const rb_status st = summary ? summarise(paths[i], summary, &s) : rb_report(paths[i], o, &s);
     if (st == RB_OK) continue;
     interrupted = st == RB_EINTERRUPTED;
     if (!interrupted) fprintf(stderr, "regbench report: %s\n", rb_message());
@@ -86,6 +107,8 @@ static int report(const places *p, const rb_report_options *o) {
       incomplete = 1;
   }
   free(paths);
+  if (summary && count && !interrupted && rb_summary_print(summary, o->format, o->out) != RB_OK) incomplete = 1;
+  rb_summary_free(summary);
   if (interrupted) return RB_EXIT_INTERRUPTED;
   if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);
   if (count == 0) {
@@ -110,6 +133,8 @@ int rb_cmd_report(int argc, char **argv) {
       o.published = value;
     } else if (strcmp(argv[i], "--plots") == 0) {
       o.plots = 1;
+    } else if (strcmp(argv[i], "--summary") == 0) {
+      o.summary = 1;
     } else if (strcmp(argv[i], "--write") == 0) {
       o.write = 1;
     } else if (strcmp(argv[i], "--rejudge") == 0) {
@@ -124,6 +149,8 @@ int rb_cmd_report(int argc, char **argv) {
       p.given[p.count++] = argv[i];
     }
   }
+  if (o.summary && (o.plots || o.write || o.published || o.rejudge))
+    return rb_usage("report", "--summary goes with --format alone");
   if (o.plots) rb_catch_interrupts(); /* gnuplot is ended, too */
   return report(&p, &o);
 }

@@ -13,6 +13,7 @@ typedef struct {
   FILE *out, *names;     /* tables; names of the files that were written */
   int plots;             /* draw SVG and PNG beside each record */
   int write;             /* write tables beside each record instead of to `out` */
+  int summary;           /* a line a record instead of its tables */
   int rejudge;           /* first put today's descriptor and published values into each record */
   const char *published; /* folder to write the published values into, as records of their own machine; or NULL */
 } rb_report_options;

@@ -25,7 +25,7 @@ typedef struct {
   double least, most;
   double energy;    /* joule a run, NaN when it cannot be read */
   const char *stop; /* why sampling ended */
-  int last_turn;    /* rotation of the last timed run: its output is verified again */
+  int last_turn;    /* rotation of the last timed run: one more of it is verified */
 } rb_timing;
 
 /* Hardware counters of one run. */
