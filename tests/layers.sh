@@ -46,6 +46,18 @@ part run "report|$below"
 part cli "run|check|report|$below"
 if git ls-files -- experiments/runner | grep -v '^experiments/runner/cli/' | xargs grep -nE 'RB_EXIT_|exit_codes.h|\bstd(err|out)\b|\bputs\(|[^fns]printf\('; then fail "exit codes and prints belong to experiments/runner/cli"; fi
 
+# Budgets of what is built and installed: a function fits a screen, a file has one subject.
+for f in $(git ls-files -- kernels cpu_ref solvers datasets experiments | grep -E '\.(c|h|cu|cuh)$'); do
+  case $f in *.cu | *.cuh) most=350 ;; *) most=400 ;; esac
+  n=$(wc -l <"$f")
+  [ "$n" -le "$most" ] || fail "$f has $n lines; $most at most"
+  awk -v file="$f" '
+    /^[a-zA-Z_].*\{$/ || (/^ +.*\) \{$/ && previous ~ /^(static|extern|template|[a-z])/) { if (!start && !/^(struct|enum|typedef|union)/) { start = NR; name = $0 } }
+    { previous = $0 }
+    /^}/ { if (start && NR - start + 1 > 60 && name !~ /=/) { print file ": " NR - start + 1 " lines: " name; over = 1 } start = 0 }
+    END { exit over }' "$f" || fail "functions have 60 lines at most"
+done
+
 # What stands in front of a table is short; the rest belongs on the paper's page.
 for y in $(git ls-files 'experiments/*/*.yaml'); do
   n=$(awk '/^note: \|/ { in_note = 1; next } in_note && /^[a-z]/ { exit } in_note { n++ } END { print n + 0 }' "$y")

@@ -123,7 +123,6 @@ static __global__ void __launch_bounds__(TILE / held<OP, TILE>::POINTS)
   const int first = ti * TILE + warp * HELD * WARP + lane;
 #pragma unroll
   for (int r = 0; r < HELD; r++) load_point<D>(points, n, first + r * WARP, a[r]);
-  /* column_sums is zero for all. */
   __syncthreads();
   for (int phase = 0; phase < GROUPS; phase++) {
     /* Warps start HELD groups apart and go round. */

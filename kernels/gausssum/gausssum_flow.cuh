@@ -263,8 +263,7 @@ static __global__ void __launch_bounds__(block_of<OP>::THREADS)
         (m == 0 ? j.to_first : j.to_second)[(BACK ? 0 : step * j.stride) + d * n + row] = now;
     }
   }
-  /* All blocks have read *steps_before: the last step needed messages of each. Without a second step none was sent,
-   * and nothing is counted. */
+  /* All blocks have read *steps_before: the last step needed messages of each. Of one step alone none was sent. */
   if (blockIdx.x == 0 && threadIdx.x == 0 && j.steps > 1) *j.steps_before = steps_before + j.steps;
 }
 

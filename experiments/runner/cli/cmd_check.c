@@ -74,11 +74,41 @@ static int check(const rb_check_options *o) {
   return n.failed ? RB_EXIT_INVALID : n.passed ? RB_EXIT_OK : RB_EXIT_NOTHING;
 }
 
+/* Whether any family has a variant of the name; else the message says which is nearest. */
+static int is_variant(const char *name) {
+  const char *names[256];
+  int count = 0;
+  for (int i = 0; rb_check_family(i); i++)
+    for (int k = 0; k < rb_check_family(i)->count && count < 256; k++) {
+      names[count++] = rb_check_family(i)->variants[k].name;
+      if (strcmp(names[count - 1], name) == 0) return 1;
+    }
+  const char *near = rb_nearest(name, names, count);
+  RB_FAIL(RB_ENOTFOUND, "no variant '%s'%s%s", name, near ? "; the nearest is " : "", near ? near : "");
+  return 0;
+}
+
+/* Where recordings lie, and where new ones go, which is made; else the message says what is wrong. Told now, not
+ * after minutes. */
+static int are_folders(const rb_check_options *o) {
+  const char *folders[] = {o->golden, o->record};
+  struct stat info;
+  if (o->record && mkdir(o->record, 0777) != 0 && errno != EEXIST) {
+    RB_FAIL(RB_EIO, "cannot make %s: %s", o->record, strerror(errno));
+    return 0;
+  }
+  for (int i = 0; i < 2; i++)
+    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode))) {
+      RB_FAIL(RB_ENOTFOUND, "no folder '%s'", folders[i]);
+      return 0;
+    }
+  return 1;
+}
+
 int rb_cmd_check(int argc, char **argv) {
   rb_check_options o = {.out = stdout};
   const char *value, *home, *largest = NULL, *require = NULL;
   char golden[4200] = "", *end;
-  struct stat info;
   if (rb_wants_help(argc, argv, check_help)) return RB_EXIT_OK;
   if (rb_project_root(&home) == RB_OK) snprintf(golden, sizeof golden, "%s/tests/golden", home);
   rb_clear();
@@ -122,28 +152,11 @@ int rb_cmd_check(int argc, char **argv) {
   if (o.record && rb_cuda_is_emulated())
     return rb_usage("check",
                     "--record: the CUDA variants of this build are emulated; recordings are of a GPU's own outputs");
-  /* told now, not after minutes */
-  if (o.record && mkdir(o.record, 0777) != 0 && errno != EEXIST)
-    return rb_usage("check", "cannot make %s: %s", o.record, strerror(errno));
-  const char *folders[] = {o.golden, o.record};
-  for (int i = 0; i < 2; i++)
-    if (folders[i] && (stat(folders[i], &info) != 0 || !S_ISDIR(info.st_mode)))
-      return rb_usage("check", "no folder '%s'", folders[i]);
+  if (!are_folders(&o)) return rb_usage("check", "%s", rb_message());
   if (o.junit && !can_write(o.junit)) {
     fprintf(stderr, "regbench check: cannot write %s: %s\n", o.junit, strerror(errno));
     return RB_EXIT_INCOMPLETE;
   }
-  if (o.variant) {
-    const char *names[256];
-    int known = 0, count = 0;
-    for (int i = 0; rb_check_family(i); i++)
-      for (int k = 0; k < rb_check_family(i)->count && count < 256; k++) {
-        names[count++] = rb_check_family(i)->variants[k].name;
-        known |= strcmp(names[count - 1], o.variant) == 0;
-      }
-    const char *near = rb_nearest(o.variant, names, count);
-    if (!known)
-      return rb_usage("check", "no variant '%s'%s%s", o.variant, near ? "; the nearest is " : "", near ? near : "");
-  }
+  if (o.variant && !is_variant(o.variant)) return rb_usage("check", "%s", rb_message());
   return require && !is_gpu_present() ? RB_EXIT_INVALID : check(&o);
 }

@@ -170,82 +170,104 @@ static rb_status known_key(const char *key, const char *origin, size_t line) {
                  near ? near : "", near ? "'?" : "");
 }
 
+enum { MOST_DEPTH = 16, MOST_KEYS = 64 };
+
+/* Where the parser is: of each level its keys so far, whether it is a mapping, and whether a key comes next. */
+typedef struct {
+  const char *origin;
+  char *keys[MOST_DEPTH][MOST_KEYS];
+  int count[MOST_DEPTH], mapping[MOST_DEPTH], expect_key[MOST_DEPTH];
+  int depth, documents;
+} key_check;
+
+static void forget_keys(key_check *k, int depth) {
+  for (int i = 0; i < k->count[depth]; i++) free(k->keys[depth][i]);
+  k->count[depth] = 0;
+}
+
+/* A key is known and the first of its name in its mapping. */
+static rb_status check_key(key_check *k, const char *key, size_t line) {
+  rb_status st = RB_OK;
+  const int d = k->depth;
+  for (int i = 0; i < k->count[d]; i++)
+    RB_CHECK(strcmp(k->keys[d][i], key) != 0, RB_EFORMAT, "%s:%zu: key '%s' appears twice; keep one", k->origin, line,
+             key);
+  RB_TRY(known_key(key, k->origin, line));
+  if (k->count[d] < MOST_KEYS) k->keys[d][k->count[d]++] = strdup(key);
+done:
+  return st;
+}
+
+static rb_status check_scalar(key_check *k, const yaml_event_t *event, size_t line) {
+  rb_status st = RB_OK;
+  const char *text = (const char *)event->data.scalar.value;
+  const int d = k->depth;
+  RB_CHECK(strlen(text) == event->data.scalar.length, RB_EFORMAT, "%s:%zu: a text holds a NUL character", k->origin,
+           line);
+  RB_CHECK(!event->data.scalar.tag, RB_EFORMAT, "%s:%zu: tag '%s': values are written plainly, without tags",
+           k->origin, line, (const char *)event->data.scalar.tag);
+  if (k->mapping[d] && k->expect_key[d]) RB_TRY(check_key(k, text, line));
+  if (k->mapping[d]) k->expect_key[d] = !k->expect_key[d];
+done:
+  return st;
+}
+
+static rb_status check_event(key_check *k, const yaml_event_t *event) {
+  rb_status st = RB_OK;
+  const size_t line = event->start_mark.line + 1;
+  switch (event->type) {
+    case YAML_MAPPING_START_EVENT:
+    case YAML_SEQUENCE_START_EVENT:
+      if (k->mapping[k->depth]) k->expect_key[k->depth] = 1;
+      RB_CHECK(k->depth + 1 < MOST_DEPTH, RB_EFORMAT, "%s:%zu: nested too deeply", k->origin, line);
+      k->depth++;
+      k->mapping[k->depth] = event->type == YAML_MAPPING_START_EVENT;
+      k->expect_key[k->depth] = 1;
+      break;
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+      forget_keys(k, k->depth);
+      k->mapping[k->depth] = 0;
+      k->depth--;
+      break;
+    case YAML_SCALAR_EVENT:
+      RB_TRY(check_scalar(k, event, line));
+      break;
+    case YAML_ALIAS_EVENT:
+      st = RB_FAIL(RB_EFORMAT, "%s:%zu: alias '*%s': write the value out; descriptors have no anchors and aliases",
+                   k->origin, line, (const char *)event->data.alias.anchor);
+      break;
+    case YAML_DOCUMENT_START_EVENT:
+      RB_CHECK(!k->documents++, RB_EFORMAT, "%s:%zu: a second document begins; one file holds one experiment",
+               k->origin, line);
+      break;
+    default:
+      break;
+  }
+done:
+  return st;
+}
+
 /* libcyaml takes the last of two equal keys; a benchmark must not. */
 static rb_status check_keys(const char *text, const char *origin) {
-  enum { DEPTH = 16, KEYS = 64 };
   rb_status st = RB_OK;
   yaml_parser_t parser;
   yaml_event_t event;
-  char *keys[DEPTH][KEYS] = {{0}};
-  int count[DEPTH] = {0}, mapping[DEPTH] = {0}, expect_key[DEPTH] = {0}, depth = 0, done_parsing = 0, documents = 0;
+  key_check k = {.origin = origin};
+  int at_end = 0;
   if (!yaml_parser_initialize(&parser)) return RB_FAIL(RB_ENOMEM, "host memory");
   yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
-  while (st == RB_OK && !done_parsing) {
+  while (st == RB_OK && !at_end) {
     if (!yaml_parser_parse(&parser, &event)) {
       st = RB_FAIL(RB_EFORMAT, "%s:%zu: %s", origin, parser.problem_mark.line + 1,
                    parser.problem ? parser.problem : "not YAML");
       break;
     }
-    int is_key = mapping[depth] && expect_key[depth];
-    switch (event.type) {
-      case YAML_MAPPING_START_EVENT:
-      case YAML_SEQUENCE_START_EVENT:
-        if (mapping[depth]) expect_key[depth] = 1;
-        if (depth + 1 >= DEPTH) {
-          st = RB_FAIL(RB_EFORMAT, "%s:%zu: nested too deeply", origin, event.start_mark.line + 1);
-          break;
-        }
-        depth++;
-        mapping[depth] = event.type == YAML_MAPPING_START_EVENT;
-        expect_key[depth] = 1;
-        break;
-      case YAML_MAPPING_END_EVENT:
-      case YAML_SEQUENCE_END_EVENT:
-        for (int i = 0; i < count[depth]; i++) free(keys[depth][i]);
-        count[depth] = 0;
-        mapping[depth] = 0;
-        depth--;
-        break;
-      case YAML_SCALAR_EVENT:
-        if (strlen((const char *)event.data.scalar.value) != event.data.scalar.length) {
-          st = RB_FAIL(RB_EFORMAT, "%s:%zu: a text holds a NUL character", origin, event.start_mark.line + 1);
-          break;
-        }
-        if (event.data.scalar.tag) {
-          st = RB_FAIL(RB_EFORMAT, "%s:%zu: tag '%s': values are written plainly, without tags", origin,
-                       event.start_mark.line + 1, (const char *)event.data.scalar.tag);
-          break;
-        }
-        if (is_key) {
-          const char *key = (const char *)event.data.scalar.value;
-          for (int i = 0; i < count[depth] && st == RB_OK; i++)
-            if (strcmp(keys[depth][i], key) == 0)
-              st = RB_FAIL(RB_EFORMAT, "%s:%zu: key '%s' appears twice; keep one", origin, event.start_mark.line + 1,
-                           key);
-          if (st == RB_OK) st = known_key(key, origin, event.start_mark.line + 1);
-          if (st == RB_OK && count[depth] < KEYS) keys[depth][count[depth]++] = strdup(key);
-        }
-        if (mapping[depth]) expect_key[depth] = !expect_key[depth];
-        break;
-      case YAML_ALIAS_EVENT:
-        st = RB_FAIL(RB_EFORMAT, "%s:%zu: alias '*%s': write the value out; descriptors have no anchors and aliases",
-                     origin, event.start_mark.line + 1, (const char *)event.data.alias.anchor);
-        break;
-      case YAML_DOCUMENT_START_EVENT:
-        if (documents++)
-          st = RB_FAIL(RB_EFORMAT, "%s:%zu: a second document begins; one file holds one experiment", origin,
-                       event.start_mark.line + 1);
-        break;
-      case YAML_STREAM_END_EVENT:
-        done_parsing = 1;
-        break;
-      default:
-        break;
-    }
+    st = check_event(&k, &event);
+    at_end = event.type == YAML_STREAM_END_EVENT;
     yaml_event_delete(&event);
   }
-  for (int d = 0; d < DEPTH; d++)
-    for (int i = 0; i < count[d]; i++) free(keys[d][i]);
+  for (int d = 0; d < MOST_DEPTH; d++) forget_keys(&k, d);
   yaml_parser_delete(&parser);
   return st;
 }

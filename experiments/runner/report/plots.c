@@ -144,9 +144,47 @@ static rb_status gnuplot(const char *script) {
                        script);
 }
 
+/* The plot's data and the commands that draw them; how many series, -1 on failure. */
+static int write_series(const rb_judged *j, const rb_plot *p, const char *name, FILE *data, FILE *body) {
+  return strcmp(p->kind, "roofline") == 0       ? roofline_script(j, name, data, body)
+         : strcmp(p->kind, "stacked") == 0      ? rb_plot_stacked(j, p, name, data, body)
+         : strcmp(p->kind, "scatter") == 0      ? rb_plot_scatter(j, p, name, data, body)
+         : strcmp(p->kind, "panels") == 0       ? rb_plot_panels_picture(j, name, data, body)
+         : strcmp(p->kind, "trajectories") == 0 ? rb_plot_trajectories(j, name, data, body)
+         : strcmp(p->kind, "animation") == 0    ? rb_plot_animation(j, name, data, body)
+                                                : rb_plot_lines(j, p, name, data, body);
+}
+
+/* The whole script: title, style, and the commands once an output: a GIF of an animation, else SVG and PNG. */
+static void write_script(const rb_judged *j, const rb_plot *p, const char *folder, const char *style,
+                         const char *stem, const char *commands, FILE *script) {
+  const char *machine = rb_json_text(json_object_get(j->record, "machine"), "name", "");
+  const int moving = strcmp(p->kind, "animation") == 0, many = strcmp(p->kind, "trajectories") == 0,
+            pictures = strcmp(p->kind, "panels") == 0,
+            wide = (p->panel && strcmp(p->kind, "scatter") != 0) || pictures || many;
+  char title[512], plain[256];
+  fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
+  if (pictures)
+    snprintf(plain, sizeof plain, "%.250s", machine); /* its title is set without markup */
+  else
+    without_markup(machine, plain, sizeof plain);
+  snprintf(title, sizeof title, "%s%s%s", p->title, wide ? ": " : "\n", plain);
+  rb_plot_quoted(script, title);
+  rb_plot_with(script, "\ncd ", folder, "\n");
+  rb_plot_with(script, "load ", style, "\n");
+  if (moving)
+    fprintf(script,
+            "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s",
+            stem, commands);
+  for (int k = many ? 1 : 0; k < 2 && !moving; k++) /* thousands of points make a heavy SVG */
+    fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s",
+            k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
+            wide ? 1500 : 960, 560, stem, k ? "png" : "svg", commands);
+}
+
 static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int *drawn) {
   rb_status st = RB_OK;
-  const char *home, *machine = rb_json_text(json_object_get(j->record, "machine"), "name", "");
+  const char *home;
   char data_path[4300] = "", script_path[4300] = "", style[4300], stem[160];
   FILE *data = NULL, *script = NULL, *body = NULL;
   char *text = NULL;
@@ -162,39 +200,11 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   RB_CHECK(data && script && body, RB_EIO, "cannot write plots into %s", folder);
   char name[168];
   snprintf(name, sizeof name, "%s.dat", stem);
-  int series = strcmp(p->kind, "roofline") == 0       ? roofline_script(j, name, data, body)
-               : strcmp(p->kind, "stacked") == 0      ? rb_plot_stacked(j, p, name, data, body)
-               : strcmp(p->kind, "scatter") == 0      ? rb_plot_scatter(j, p, name, data, body)
-               : strcmp(p->kind, "panels") == 0       ? rb_plot_panels_picture(j, name, data, body)
-               : strcmp(p->kind, "trajectories") == 0 ? rb_plot_trajectories(j, name, data, body)
-               : strcmp(p->kind, "animation") == 0    ? rb_plot_animation(j, name, data, body)
-                                                      : rb_plot_lines(j, p, name, data, body);
+  const int series = write_series(j, p, name, data, body);
   fclose(body);
   body = NULL;
   RB_CHECK(series >= 0, RB_EFORMAT, "%s", rb_message());
-  int panels = p->panel && strcmp(p->kind, "scatter") != 0                              ? 3
-               : strcmp(p->kind, "panels") == 0 || strcmp(p->kind, "trajectories") == 0 ? 3
-                                                                                        : 1;
-  fprintf(script, "# drawn by 'regbench report --plots' from the record beside it\nTITLE = ");
-  char title[512];
-  char plain[256];
-  if (strcmp(p->kind, "panels") == 0)
-    snprintf(plain, sizeof plain, "%.250s", machine); /* its title is set without markup */
-  else
-    without_markup(machine, plain, sizeof plain);
-  snprintf(title, sizeof title, "%s%s%s", p->title, panels > 1 ? ": " : "\n", plain);
-  rb_plot_quoted(script, title);
-  rb_plot_with(script, "\ncd ", folder, "\n");
-  rb_plot_with(script, "load ", style, "\n");
-  int moving = strcmp(p->kind, "animation") == 0, many = moving || strcmp(p->kind, "trajectories") == 0;
-  if (moving)
-    fprintf(script,
-            "set terminal gif animate delay 8 loop 0 optimize size 420,420 font 'sans,9'\nset output '%s.gif'\n%s",
-            stem, text);
-  for (int k = many ? 1 : 0; k < 2 && !moving; k++) /* thousands of points make a heavy SVG */
-    fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s",
-            k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
-            panels > 1 ? 1500 : 960, 560, stem, k ? "png" : "svg", text);
+  write_script(j, p, folder, style, stem, text, script);
   fclose(data), data = NULL;
   fclose(script), script = NULL;
   if (series) {
