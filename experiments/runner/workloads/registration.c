@@ -87,12 +87,13 @@ size_t rb_claire_verification_bytes(const rb_variant *variant, const rb_claire_o
   return bytes + host + (IMAGES + LABEL_COPIES) * (size_t)rb_grid_points(grid) * sizeof(float);
 }
 
-/* Limits: some ten times the worst of 153 recorded runs in float32 (mismatch 2.7e-6, gradient 1.4e-5); where weights
- * have 8 bits, two to three times the worst of 97 (6.8e-3, 0.097): the mismatch is a sum over all voxels; the
- * gradient at a solve's end is a small difference of large terms, regularisation and body force. */
+/* Limits: ten times the worst in float32 (mismatch 1e-5, gradient 6e-5, of 45 runs on phantoms of 16^3 to
+ * 50^3; 2.7e-6 and 1.4e-5 of 153 recorded runs); where weights have 8 bits, two to three times the worst of 97
+ * (6.8e-3, 0.097): the mismatch is a sum over all voxels; the gradient at a solve's end is a small difference of
+ * large terms, regularisation and body force. */
 void rb_claire_verify_values(rb_outcome *o, int texture, double mismatch, double gradient, double twin_mismatch,
                              double twin_gradient, const char *against) {
-  static const double MISMATCH_LIMIT = 3e-5, GRADIENT_LIMIT = 2e-4, TEXTURE_MISMATCH_LIMIT = 0.02,
+  static const double MISMATCH_LIMIT = 1e-4, GRADIENT_LIMIT = 1e-3, TEXTURE_MISMATCH_LIMIT = 0.02,
                       TEXTURE_GRADIENT_LIMIT = 0.2;
   rb_outcome_verify(o, "relative error of the mismatch", rb_relative_error(mismatch, twin_mismatch),
                     texture ? TEXTURE_MISMATCH_LIMIT : MISMATCH_LIMIT, against);

@@ -250,11 +250,11 @@ static json_t *energies(const rb_demons_result *r) {
 
 /* Sums of squares over all voxels. The force is d g / (|g|^2 + d^2): where both are nothing but rounding (flat parts
  * of smooth images) it is as long as elsewhere, and float32 differs from float64 there: 2e-4 of the energy on the
- * anti-aliased phantom. Else limits are five to a hundred times the worst of 56 recorded runs: 1e-7 and 1e-8 of the
- * first and last energies and 2e-13 of the CPU's image in float32; 9.5e-4, 1.7e-5 and 2.3e-6 with weights of 8 bits.
- * The last energy is compared at a velocity that has lost what it held in the padding. */
-static const double FIRST_LIMIT = 1e-6, FIRST_LIMIT_SMOOTH_IMAGES = 1e-3, FIRST_LIMIT_TEXTURE = 5e-3,
-                    LAST_LIMIT = 1e-6, LAST_LIMIT_TEXTURE = 2e-4, AGREEMENT_LIMIT = 1e-10,
+ * anti-aliased phantom. Else the worst of 56 recorded runs on brains and of 168 on phantoms of 8^3 to 64^3 are 3.8e-6
+ * and 1.6e-6 of the first and last energies and 2e-13 of the CPU's image in float32; 9.5e-4, 1.7e-5 and 2.3e-6 with
+ * weights of 8 bits. The last energy is compared at a velocity that has lost what it held in the padding. */
+static const double FIRST_LIMIT = 1e-5, FIRST_LIMIT_SMOOTH_IMAGES = 1e-3, FIRST_LIMIT_TEXTURE = 5e-3,
+                    LAST_LIMIT = 1e-5, LAST_LIMIT_TEXTURE = 2e-4, AGREEMENT_LIMIT = 1e-10,
                     AGREEMENT_LIMIT_TEXTURE = 1e-4, RISE_LIMIT = 0.01;
 
 static void verify_values(const state *s, rb_outcome *o) {
