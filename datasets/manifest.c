@@ -270,20 +270,6 @@ done:
   return st;
 }
 
-static rb_status make_folders(const char *path) {
-  char part[PATH_MAX + 256];
-  if (rb_path(part, sizeof part, "%s", path) != RB_OK) return RB_EINVAL;
-  for (char *s = part + 1;; s++)
-    if (*s == '/' || *s == '\0') {
-      char keep = *s;
-      *s = '\0';
-      if (mkdir(part, 0777) != 0 && errno != EEXIST)
-        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
-      if (keep == '\0') return RB_OK;
-      *s = keep;
-    }
-}
-
 static rb_status copy_file(const char *from, const char *to) {
   rb_status st = RB_OK;
   char block[1 << 16];
@@ -309,7 +295,7 @@ rb_status rb_manifest_import(const rb_manifest *m, const char *folder, int *copi
   char base[PATH_MAX];
   RB_TRY(rb_data_root(base, sizeof base));
   snprintf(root, sizeof root, "%s/%s", base, m->name);
-  RB_TRY(make_folders(root));
+  RB_TRY(rb_make_folders(root));
   for (unsigned i = 0; i < m->files_count; i++) {
     snprintf(from, sizeof from, "%s/%s", folder, m->files[i].name);
     if (access(from, R_OK) != 0) continue;

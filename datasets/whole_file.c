@@ -56,3 +56,18 @@ rb_status rb_whole_file_end(rb_whole_file *w, rb_status st) {
   *w = (rb_whole_file){0};
   return st;
 }
+
+rb_status rb_make_folders(const char *path) {
+  char part[4200];
+  if (strlen(path) >= sizeof part) return RB_FAIL(RB_EINVAL, "path too long: %.80s...", path);
+  snprintf(part, sizeof part, "%s", path);
+  for (char *s = part + 1;; s++)
+    if (*s == '/' || *s == '\0') {
+      char keep = *s;
+      *s = '\0';
+      if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
+      if (keep == '\0') return RB_OK;
+      *s = keep;
+    }
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file that appears whole or not at all: written beside its place, synced, then renamed into it. */
+/* A file that appears whole or not at all: written beside its place, synced, then renamed into it; and the folders
+ * above it. */
 #ifndef RB_WHOLE_FILE_H
 #define RB_WHOLE_FILE_H
 
@@ -22,4 +23,7 @@ rb_status rb_whole_file_write(rb_whole_file *w, const void *data, size_t bytes);
 /* st RB_OK: the file takes its place. Else what was begun is removed, and the old file stays. Returns st, or RB_EIO.
  * Without a rb_whole_file_name before it (a zeroed *w): nothing. */
 rb_status rb_whole_file_end(rb_whole_file *w, rb_status st);
+
+/* A folder and those above it, where they are not there yet. RB_EIO. */
+rb_status rb_make_folders(const char *path);
 #endif

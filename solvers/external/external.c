@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "solvers/external/external.h"
 
+#include "datasets/temporary.h"
+#include "kernels/base/process.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,20 +48,23 @@ const rb_family rb_external_family = {
     .count = sizeof variants / sizeof *variants,
 };
 
-/* The first line of `PROGRAM --version`; the shell's message where the program is missing is thrown away, ours names
- * the package to install. */
+/* The first line of `PROGRAM --version`; where the program is missing ours names the package to install. */
 rb_status rb_external_version(const rb_variant *variant, char *out, size_t size) {
   rb_status st = RB_OK;
   const rb_external_program *p = variant->ops;
-  char command[128];
+  char folder[1024] = "", output[1100];
+  char *const arguments[] = {(char *)(uintptr_t)p->program, "--version", NULL};
   FILE *f = NULL;
-  snprintf(command, sizeof command, "%s --version 2>/dev/null", p->program);
-  f = popen(command, "r");
-  RB_CHECK(f, RB_EIO, "cannot start a shell: %s", strerror(errno));
-  RB_CHECK(fgets(out, (int)size, f), RB_EUNSUPPORTED, "%s is not installed (Debian: apt-get install %s)", p->program,
-           p->package);
+  int code = 0;
+  RB_TRY(rb_temporary_make(folder, sizeof folder));
+  snprintf(output, sizeof output, "%s/version.txt", folder);
+  RB_TRY(rb_process_run(&(rb_process){.output = output, .seconds = 60}, arguments, &code));
+  f = code == RB_PROCESS_ABSENT ? NULL : fopen(output, "r");
+  RB_CHECK(f && fgets(out, (int)size, f), RB_EUNSUPPORTED, "%s is not installed (Debian: apt-get install %s)",
+           p->program, p->package);
   out[strcspn(out, "\n")] = '\0';
 done:
-  if (f) pclose(f);
+  if (f) fclose(f);
+  if (folder[0]) rb_temporary_remove(folder);
   return st;
 }

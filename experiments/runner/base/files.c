@@ -47,20 +47,6 @@ void rb_sha256_text(const char *text, char out[65]) {
   for (int i = 0; i < SHA256_DIGEST_LENGTH; i++) sprintf(out + 2 * i, "%02x", digest[i]);
 }
 
-rb_status rb_make_folders(const char *path) {
-  char part[4096];
-  snprintf(part, sizeof part, "%s", path);
-  for (char *s = part + 1;; s++)
-    if (*s == '/' || *s == '\0') {
-      char keep = *s;
-      *s = '\0';
-      if (mkdir(part, 0777) != 0 && errno != EEXIST)
-        return RB_FAIL(RB_EIO, "cannot make folder %s: %s", part, strerror(errno));
-      if (keep == '\0') return RB_OK;
-      *s = keep;
-    }
-}
-
 rb_status rb_write_atomically(const char *path, const void *data, size_t length) {
   rb_status st = RB_OK;
   rb_whole_file w = {0};

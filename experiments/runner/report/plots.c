@@ -7,14 +7,11 @@
 
 #include "datasets/manifest.h"
 #include "experiments/runner/base/interrupt.h"
+#include "kernels/base/process.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 void rb_plot_quoted(FILE *f, const char *s) {
@@ -109,39 +106,18 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   return block;
 }
 
-/* Waits for a child at most so long; then it and what it started are ended. Returns whether it ended by itself. */
-static int ended_within(pid_t child, int seconds, int *code) {
-  for (int tick = 0; tick < 100 * seconds && !rb_interrupted; tick++) {
-    if (waitpid(child, code, WNOHANG) == child) return 1;
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-  }
-  kill(-child, SIGKILL);
-  waitpid(child, code, 0);
-  return 0;
-}
-
+/* script: "PLOT.gp" beside the plot. */
 static rb_status gnuplot(const char *script) {
   enum { PATIENCE = 120 }; /* seconds; the largest film takes 10 */
-  const pid_t parent = getpid(), child = fork();
+  rb_status st = RB_OK;
+  char *const arguments[] = {"gnuplot", (char *)(uintptr_t)script, NULL};
   int code = 0;
-  if (child < 0) return RB_FAIL(RB_EIO, "cannot start gnuplot");
-  if (child == 0) {
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it must not outlive this program */
-    if (getppid() != parent) _exit(127);
-    execlp("gnuplot", "gnuplot", script, (char *)NULL);
-    _exit(127);
-  }
-  setpgid(child, child); /* both sides: whichever comes first */
-  if (!ended_within(child, PATIENCE, &code))
-    return rb_interrupted ? RB_FAIL(RB_EINTERRUPTED, "interrupted")
-                          : RB_FAIL(RB_EIO, "gnuplot did not end within %d s on %s", PATIENCE, script);
-  if (WIFEXITED(code) && WEXITSTATUS(code) == 127)
-    return RB_FAIL(RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
-  return WIFEXITED(code) && WEXITSTATUS(code) == 0
-             ? RB_OK
-             : RB_FAIL(RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3,
-                       script);
+  RB_TRY(rb_process_run(&(rb_process){.seconds = PATIENCE, .interrupted = &rb_interrupted}, arguments, &code));
+  RB_CHECK(code != RB_PROCESS_ABSENT, RB_EUNSUPPORTED, "gnuplot is not installed: apt-get install gnuplot-nox");
+  RB_CHECK(code == 0, RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3,
+           script);
+done:
+  return st;
 }
 
 /* The plot's data and the commands that draw them; how many series, -1 on failure. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/run/counters.h"
 
+#include "datasets/temporary.h"
+#include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/descriptor/cases.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/run/run.h"
 #include "kernels/base/device_info.h"
 #include "kernels/base/hardware_counters.h"
+#include "kernels/base/process.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define FADD "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"
@@ -20,18 +22,6 @@
 #define DRAM_READ "dram__bytes_read.sum"
 #define DRAM_WRITE "dram__bytes_write.sum"
 #define L2 "lts__t_bytes.sum"
-
-static int on_path(const char *program) {
-  char path[4096];
-  const char *list = getenv("PATH");
-  while (list && *list) {
-    size_t n = strcspn(list, ":");
-    snprintf(path, sizeof path, "%.*s/%s", (int)n, list, program);
-    if (access(path, X_OK) == 0) return 1;
-    list += n + (list[n] == ':');
-  }
-  return 0;
-}
 
 /* A quoted CSV line of ncu: the last but two fields are name, unit, value. */
 static void add_line(char *line, rb_counters *c) {
@@ -64,39 +54,50 @@ static void add_line(char *line, rb_counters *c) {
   if (strcmp(name, L2) == 0) c->l2_bytes += value;
 }
 
+/* This program again, under ncu, for one case. */
 static rb_status by_ncu(const rb_case *c, const char *descriptor_path, rb_preset preset, rb_counters *out) {
-  char self[4096], line[8192], last[256] = "no output";
-  int pipe_ends[2], code = 0, lines = 0;
-  memset(out, 0, sizeof *out);
-  out->how = "ncu";
-  if (!on_path("ncu")) return RB_FAIL(RB_EUNSUPPORTED, "ncu is not on PATH: install Nsight Compute for counters");
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n <= 0 || pipe(pipe_ends) != 0) return RB_FAIL(RB_EIO, "cannot start ncu");
+  rb_status st = RB_OK;
+  char self[4096], folder[1024] = "", output[1100], line[8192], last[256] = "no output";
+  int code = 0, lines = 0;
+  FILE *f = NULL;
+  *out = (rb_counters){.how = "ncu"};
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  RB_CHECK(n > 0, RB_EIO, "cannot tell where this program lies");
   self[n] = '\0';
-  pid_t child = fork();
-  if (child < 0) return RB_FAIL(RB_EIO, "cannot start ncu");
-  if (child == 0) {
-    dup2(pipe_ends[1], 1);
-    dup2(pipe_ends[1], 2);
-    close(pipe_ends[0]);
-    execlp("ncu", "ncu", "--clock-control", "none", "--csv", "--profile-from-start", "off", "--metrics",
-           FADD "," FMUL "," FFMA "," DRAM_READ "," DRAM_WRITE "," L2, self, "run", "--counters-child",
-           descriptor_path, "--counters-case", c->id, "--preset", rb_preset_name(preset), (char *)NULL);
-    _exit(127);
-  }
-  close(pipe_ends[1]);
-  FILE *f = fdopen(pipe_ends[0], "r");
+  RB_TRY(rb_temporary_make(folder, sizeof folder));
+  snprintf(output, sizeof output, "%s/ncu.csv", folder);
+  const char *const arguments[] = {"ncu",
+                                   "--clock-control",
+                                   "none",
+                                   "--csv",
+                                   "--profile-from-start",
+                                   "off",
+                                   "--metrics",
+                                   FADD "," FMUL "," FFMA "," DRAM_READ "," DRAM_WRITE "," L2,
+                                   self,
+                                   "run",
+                                   "--counters-child",
+                                   descriptor_path,
+                                   "--counters-case",
+                                   c->id,
+                                   "--preset",
+                                   rb_preset_name(preset),
+                                   NULL};
+  RB_TRY(rb_process_run(&(rb_process){.output = output, .interrupted = &rb_interrupted},
+                        (char *const *)(uintptr_t)arguments, &code));
+  RB_CHECK(code != RB_PROCESS_ABSENT, RB_EUNSUPPORTED, "ncu is not on PATH: install Nsight Compute for counters");
+  f = fopen(output, "r");
   while (f && fgets(line, sizeof line, f)) {
     if (strstr(line, "==ERROR==")) snprintf(last, sizeof last, "%.240s", line);
     if (line[0] == '"') add_line(line, out), lines++;
   }
+  last[strcspn(last, "\n")] = '\0';
+  RB_CHECK(code == 0 && lines >= 2 && out->dram_bytes + out->l2_bytes > 0, RB_EUNSUPPORTED,
+           "ncu gave no counters (%s)", last);
+done:
   if (f) fclose(f);
-  waitpid(child, &code, 0);
-  if (!WIFEXITED(code) || WEXITSTATUS(code) != 0 || lines < 2 || out->dram_bytes + out->l2_bytes == 0) {
-    last[strcspn(last, "\n")] = '\0';
-    return RB_FAIL(RB_EUNSUPPORTED, "ncu gave no counters (%s)", last);
-  }
-  return RB_OK;
+  if (folder[0]) rb_temporary_remove(folder);
+  return st;
 }
 
 typedef struct {

@@ -95,19 +95,22 @@ static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome
   if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
 }
 
-void rb_case_verify_possible(const rb_backend *b, size_t footprint, double seconds, rb_outcome *o) {
+void rb_case_verify_possible(const rb_case_roofs *r, size_t footprint, double seconds, rb_outcome *o) {
   static const double MARGIN = 1.1;
-  static const size_t CPU_CACHES = (size_t)1 << 30;
-  const size_t cached = b->kind == RB_CPU ? CPU_CACHES : 2 * b->cache_bytes();
-  const double bytes = fmin((double)footprint, o->bytes),
-               memory = footprint > cached ? rb_copy_roof(b->kind) : rb_cache_roof(b->kind),
-               fma = rb_fma_roof(b->kind);
+  const int cached = footprint <= 2 * r->cache_bytes;
+  const double bytes = fmin((double)footprint, o->bytes), memory = cached ? r->cache : r->copy;
   if (bytes > 0 && memory > 0)
     rb_outcome_verify(o, "least traffic over the time, as a part of what memory can move", bytes / seconds / memory,
-                      MARGIN, footprint > cached ? "measured copy" : "measured reads of the cache");
-  if (o->flops > 0 && fma > 0)
-    rb_outcome_verify(o, "arithmetic over the time, as a part of what the cores can do", o->flops / seconds / fma,
+                      MARGIN, cached ? "measured reads of the cache" : "measured copy");
+  if (o->flops > 0 && r->fma > 0)
+    rb_outcome_verify(o, "arithmetic over the time, as a part of what the cores can do", o->flops / seconds / r->fma,
                       MARGIN, "measured multiply-adds");
+}
+
+/* A CPU has none here: its caches are many, its probes are compiled C, and others may run beside them. */
+static rb_case_roofs roofs_of(const rb_backend *b) {
+  if (b->kind != RB_CUDA) return (rb_case_roofs){0, NAN, NAN, NAN};
+  return (rb_case_roofs){b->cache_bytes(), rb_copy_roof(b->kind), rb_cache_roof(b->kind), rb_fma_roof(b->kind)};
 }
 
 /* Time a verified case and verify one more run after the samples; a run that is long enough is its own sample, and
@@ -151,7 +154,8 @@ static rb_status time_and_verify(const rb_case_run *s, const rb_workload *w, con
   last = (rb_outcome){0};
   add_memory(r->c, w, r->memory_peak, r->rotations, &r->outcome);
   add_arithmetic_roofs(b, r->timing.median, &r->outcome);
-  rb_case_verify_possible(b, w->footprint(r->c), r->timing.median, &r->outcome);
+  const rb_case_roofs roofs = roofs_of(b);
+  rb_case_verify_possible(&roofs, w->footprint(r->c), r->timing.median, &r->outcome);
   r->copy_roof = rb_copy_roof(b->kind);
   if (!rb_outcome_is_valid(&r->outcome) || !s->counters) goto done;
   phase(s, "counters");

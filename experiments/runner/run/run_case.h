@@ -23,9 +23,14 @@ rb_status rb_case_rotations(const rb_case *c, const rb_workload *w, const rb_bac
  * after a failure, too. */
 rb_status rb_run_case(const rb_case_run *s, rb_case_result *out);
 
+/* What a machine can reach, measured; NaN: not known, and nothing is verified by it. */
+typedef struct {
+  size_t cache_bytes;
+  double copy, cache; /* B/s through memory, and of reads of the last-level cache */
+  double fma;         /* FLOP/s */
+} rb_case_roofs;
 /* Verifies that a run of o->bytes and o->flops, whose buffers hold `footprint` bytes, can take as little as
- * `seconds`: every byte that a run must touch moves once at least, through the memory or the cache that can hold them
- * all, and arithmetic takes its instructions. A tenth is left for the measured roofs' own scatter. What may fit a
- * CPU's caches, of all sockets (1 GiB), is bounded by no measured roof. */
-void rb_case_verify_possible(const rb_backend *b, size_t footprint, double seconds, rb_outcome *o);
+ * `seconds`: every byte that a run must touch moves once at least, through the memory, or the cache where twice its
+ * size can hold them all, and arithmetic takes its instructions. A tenth is left for the roofs' own scatter. */
+void rb_case_verify_possible(const rb_case_roofs *roofs, size_t footprint, double seconds, rb_outcome *o);
 #endif
