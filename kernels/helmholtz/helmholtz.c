@@ -110,10 +110,8 @@ double rb_helmholtz_bytes(const rb_variant *variant, const rb_helmholtz_desc *d,
 }
 double rb_helmholtz_tolerance(const rb_helmholtz_desc *d, double range) {
   const double epsilon = rb_epsilon(d->dtype);
-  enum {
-    TRANSFORMS = 4,
-    OF_SYMBOL = 4
-  }; /* there and back, of float32 symbols; roundings besides those of a transform */
+  /* there and back, of float32 symbols; roundings besides those of a transform */
+  enum { TRANSFORMS = 4, OF_SYMBOL = 4 };
   /* v is range / |gamma| at most; 4 eps (4 + log2 N) of that */
   return TRANSFORMS * epsilon * (OF_SYMBOL + log2((double)rb_grid_points(d->grid))) * range / fabs(d->gamma);
 }

@@ -112,13 +112,10 @@ double rb_transport_tolerance(const rb_transport_desc *d, double range, double s
                       .boundary = RB_PERIODIC,
                       .dtype = d->dtype,
                       .components = 1};
-  /* 4 steps interpolations of values up to range + slope, and 4 derivatives */
   double once = rb_interp_tolerance(d->interp, &i, range + slope);
   /* bounds of the two kernels' contracts for this plan's grid, basis and scheme */
   rb_derivative_desc e = {.grid = d->grid, .scheme = d->scheme, .dtype = d->dtype};
-  enum {
-    INTERPOLATIONS = 4,
-    DERIVATIVES = 4
-  }; /* a step: two feet, field and factor; of v's divergence and products */
+  /* a step: two feet, field and factor; of v's divergence and products */
+  enum { INTERPOLATIONS = 4, DERIVATIVES = 4 };
   return INTERPOLATIONS * d->steps * once + DERIVATIVES * rb_derivative_tolerance(&e, range);
 }

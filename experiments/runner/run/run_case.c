@@ -96,7 +96,7 @@ static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome
 }
 
 void rb_case_verify_possible(const rb_case_roofs *r, size_t footprint, double seconds, rb_outcome *o) {
-  static const double MARGIN = 1.1;
+  static const double MARGIN = 1.1, SHARED = 2;
   const int cached = footprint <= 2 * r->cache_bytes;
   const double bytes = fmin((double)footprint, o->bytes), memory = cached ? r->cache : r->copy;
   if (bytes > 0 && memory > 0)
@@ -104,7 +104,7 @@ void rb_case_verify_possible(const rb_case_roofs *r, size_t footprint, double se
                       MARGIN, cached ? "measured reads of the cache" : "measured copy");
   if (o->flops > 0 && r->fma > 0)
     rb_outcome_verify(o, "arithmetic over the time, as a part of what the cores can do", o->flops / seconds / r->fma,
-                      MARGIN, "measured multiply-adds");
+                      SHARED * MARGIN, "measured multiply-adds");
 }
 
 /* A CPU has none here: its caches are many, its probes are compiled C, and others may run beside them. */

@@ -31,6 +31,7 @@ typedef struct {
 } rb_case_roofs;
 /* Verifies that a run of o->bytes and o->flops, whose buffers hold `footprint` bytes, can take as little as
  * `seconds`: every byte that a run must touch moves once at least, through the memory, or the cache where twice its
- * size can hold them all, and arithmetic takes its instructions. A tenth is left for the roofs' own scatter. */
+ * size can hold them all, and at least half of the useful FLOPs are made: symmetry (of pairs, of filters) may share
+ * the others. A tenth is left for the roofs' own scatter. */
 void rb_case_verify_possible(const rb_case_roofs *roofs, size_t footprint, double seconds, rb_outcome *o);
 #endif
