@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of average: serial; sums of floating kind in double beside the plan's. */
+#include "cpu_ref/base/values.h"
 #include "kernels/average/average.h"
 
 #include <math.h>
@@ -35,9 +36,7 @@ done:
 }
 
 /* Intensities as double: the weighted product is made in double in both kinds. */
-static double get(const rb_average_plan *p, const void *f, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
+static double get(const rb_average_plan *p, const void *f, int64_t i) { return rb_value_get(p->desc.dtype, f, i); }
 
 /* fixed: sums += rint(2^20 w image), a whole number.  float: in double, w image. */
 static rb_status add(rb_average_plan *head, double weight, const void *image) {
@@ -58,10 +57,7 @@ static rb_status finish(rb_average_plan *head, double total, void *out) {
     /* fixed: sums / (2^20 total);  float: sums / total */
     const double mean =
         head->desc.kind == RB_SUM_FIXED ? ((int32_t *)head->sums)[i] / (RB_AVERAGE_UNIT * total) : p->wide[i] / total;
-    if (head->desc.dtype == RB_F64)
-      ((double *)out)[i] = mean;
-    else
-      ((float *)out)[i] = (float)mean;
+    rb_value_put(head->desc.dtype, out, i, mean);
   }
   return RB_OK;
 }

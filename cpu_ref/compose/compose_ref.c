@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of compose: double; the trilinear sum over eight neighbours, each looked up with its bound check. */
-#include "kernels/compose/compose.h"
+#include "cpu_ref/base/values.h"
+#include "cpu_ref/compose/compose_ref.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,15 +24,8 @@ static rb_status plan(const rb_backend *b, const rb_compose_desc *d, rb_compose_
 }
 static void destroy(rb_compose_plan *p) { free(p); }
 
-static double get(const rb_compose_plan *p, const void *f, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
-static void put(const rb_compose_plan *p, void *f, int64_t i, double v) {
-  if (p->desc.dtype == RB_F64)
-    ((double *)f)[i] = v;
-  else
-    ((float *)f)[i] = (float)v;
-}
+static double get(const rb_compose_plan *p, const void *f, int64_t i) { return rb_value_get(p->desc.dtype, f, i); }
+static void put(const rb_compose_plan *p, void *f, int64_t i, double v) { rb_value_put(p->desc.dtype, f, i, v); }
 /* Component c of a planar field begins at value c * N. */
 static int64_t index_of(rb_grid g, const int64_t at[3]) { return (at[0] * g.n[1] + at[1]) * g.n[2] + at[2]; }
 
@@ -89,43 +83,6 @@ static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *ou
   return RB_OK;
 }
 
-/* Difference quotient of component c along axis a at node i. */
-static double slope(const rb_compose_plan *p, const void *s, int c, int a, int64_t i) {
-  const rb_grid g = p->desc.grid;
-  /* inside:  (s(x+1) - s(x-1)) / 2;   border:  the difference to the one neighbour there is;   one node: 0 */
-  const int64_t stride = a == 0   ? g.n[1] * g.n[2]
-                         : a == 1 ? g.n[2]
-                                  : 1,
-                at = i / stride % g.n[a], n = rb_grid_points(g);
-  /* 0 where there is no neighbour on that side */
-  const int64_t low = at > 0 ? -1 : 0, high = at + 1 < g.n[a] ? 1 : 0;
-  if (low == high) return 0;
-  return (get(p, s, c * n + i + high * stride) - get(p, s, c * n + i + low * stride)) / (double)(high - low);
-}
-static rb_status determinant(rb_compose_plan *p, const void *s, void *out) {
-  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) {
-    double j[3][3];
-    for (int c = 0; c < 3; c++) /* J = I + ds/dx, its determinant by the first row's cofactors */
-      for (int a = 0; a < 3; a++) j[c][a] = (c == a) + slope(p, s, c, a, i);
-    put(p, out, i,
-        j[0][0] * (j[1][1] * j[2][2] - j[1][2] * j[2][1]) - j[0][1] * (j[1][0] * j[2][2] - j[1][2] * j[2][0]) +
-            j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]));
-  }
-  return RB_OK;
-}
-
-/* out_c = sum_a ( d_a v_c  w_a - d_a w_c  v_a ) */
-static rb_status bracket(rb_compose_plan *p, const void *v, const void *w, void *out) {
-  const int64_t n = rb_grid_points(p->desc.grid);
-  for (int64_t i = 0; i < n; i++)
-    for (int c = 0; c < 3; c++) {
-      double sum = 0;
-      for (int a = 0; a < 3; a++)
-        sum += slope(p, v, c, a, i) * get(p, w, a * n + i) - slope(p, w, c, a, i) * get(p, v, a * n + i);
-      put(p, out, c * n + i, sum);
-    }
-  return RB_OK;
-}
 /* max over the nodes of (s_1^2 + s_2^2 + s_3^2)^(1/2), in voxels; left in p->longest at once. */
 static rb_status longest(rb_compose_plan *p, const void *s) {
   const int64_t n = rb_grid_points(p->desc.grid);
@@ -167,8 +124,9 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   return RB_OK;
 }
 
-const rb_compose_ops rb_compose_ref = {supports, plan, NULL, compose, warp,    determinant, bracket,
-                                       longest,  NULL, pad,  crop,    destroy, 0,           0};
+const rb_compose_ops rb_compose_ref = {
+    supports, plan, NULL,    compose, warp, rb_compose_ref_determinant, rb_compose_ref_bracket, longest, NULL,
+    pad,      crop, destroy, 0,       0};
 
 /* One value of compose, for spot checks of large grids: out_c at `node`. */
 double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component,

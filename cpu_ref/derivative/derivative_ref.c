@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of derivative: serial, double. Spectral derivatives are explicit sums over wave numbers, line by
  * line, O(n) a point: slow, obvious, and free of any FFT. */
+#include "cpu_ref/base/values.h"
 #include "kernels/derivative/derivative.h"
 
 #include <math.h>
@@ -61,15 +62,8 @@ done:
 }
 
 /* Values are widened to double on reading and rounded once on writing. */
-static double load(rb_dtype t, const void *f, int64_t i) {
-  return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
-static void store(rb_dtype t, void *f, int64_t i, double v) {
-  if (t == RB_F64)
-    ((double *)f)[i] = v;
-  else
-    ((float *)f)[i] = (float)v;
-}
+static double load(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
+static void store(rb_dtype t, void *f, int64_t i, double v) { rb_value_put(t, f, i, v); }
 
 /* d f / d x_axis at flat index i of the field that starts at `offset`. */
 static double partial(const ref_plan *p, const void *f, int64_t offset, int axis, int64_t i) {

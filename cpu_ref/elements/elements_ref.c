@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of elements: double, the gradient scattered from one element after the other. */
+#include "cpu_ref/base/values.h"
 #include "kernels/elements/elements.h"
 
 #include <stdlib.h>
@@ -9,15 +10,8 @@ static rb_status supports(const rb_elements_desc *d) {
   (void)d;
   return RB_OK;
 }
-static double get(const rb_elements_plan *p, const void *a, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
-}
-static void put(const rb_elements_plan *p, void *a, int64_t i, double v) {
-  if (p->desc.dtype == RB_F64)
-    ((double *)a)[i] = v;
-  else
-    ((float *)a)[i] = (float)v;
-}
+static double get(const rb_elements_plan *p, const void *a, int64_t i) { return rb_value_get(p->desc.dtype, a, i); }
+static void put(const rb_elements_plan *p, void *a, int64_t i, double v) { rb_value_put(p->desc.dtype, a, i, v); }
 /* Cyclic indices: component k from k + 1 and k + 2. */
 static void cross(const double a[3], const double b[3], double out[3]) {
   for (int k = 0; k < 3; k++) out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];

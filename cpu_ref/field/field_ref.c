@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of field: serial loops, every operation in double, one rounding at the end. */
+#include "cpu_ref/base/values.h"
 #include "kernels/field/field.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Operands in double, whatever the arrays hold; put rounds once. */
-static double get(rb_dtype t, const void *x, int64_t i) {
-  return t == RB_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
-}
-static void put(rb_dtype t, void *x, int64_t i, double v) {
-  if (t == RB_F64)
-    ((double *)x)[i] = v;
-  else
-    ((float *)x)[i] = (float)v;
-}
+static double get(rb_dtype t, const void *x, int64_t i) { return rb_value_get(t, x, i); }
+static void put(rb_dtype t, void *x, int64_t i, double v) { rb_value_put(t, x, i, v); }
 /* An operand with coefficient 0 is not read. */
 static double term(rb_dtype t, double a, const void *x, int64_t i) { return a != 0 ? a * get(t, x, i) : 0; }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of force: double, a node at a time. */
+#include "cpu_ref/base/values.h"
 #include "kernels/force/force.h"
 
 #include <math.h>
@@ -16,9 +17,7 @@ static rb_status plan(const rb_backend *b, const rb_force_desc *d, rb_force_plan
 }
 static void destroy(rb_force_plan *p) { free(p); }
 
-static double get(const rb_force_plan *p, const void *f, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
+static double get(const rb_force_plan *p, const void *f, int64_t i) { return rb_value_get(p->desc.dtype, f, i); }
 
 static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const void *warped, void *u) {
   const rb_grid g = p->desc.grid;
@@ -41,10 +40,7 @@ static rb_status force(rb_force_plan *p, double ratio, const void *fixed, const 
     for (int a = 0; a < 3; a++) {
       /* background (0) in either image: no force */
       const double v = f != 0 && w != 0 && under > 0 ? d * slope[a] / under : 0;
-      if (p->desc.dtype == RB_F64)
-        ((double *)u)[a * n + i] = v;
-      else
-        ((float *)u)[a * n + i] = (float)v;
+      rb_value_put(p->desc.dtype, u, a * n + i, v);
     }
   }
   return RB_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of gausssum: double, the printed sums as they stand. */
+#include "cpu_ref/base/values.h"
 #include "kernels/gausssum/gausssum.h"
 
 #include <math.h>
@@ -20,15 +21,8 @@ static void destroy(rb_gausssum_plan *p) { free(p); }
 
 /* Every value is widened to double on reading and rounded once on writing; nothing in between is in the arrays'
  * type. */
-static double get(const rb_gausssum_plan *p, const void *a, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
-}
-static void put(const rb_gausssum_plan *p, void *a, int64_t i, double v) {
-  if (p->desc.dtype == RB_F64)
-    ((double *)a)[i] = v;
-  else
-    ((float *)a)[i] = (float)v;
-}
+static double get(const rb_gausssum_plan *p, const void *a, int64_t i) { return rb_value_get(p->desc.dtype, a, i); }
+static void put(const rb_gausssum_plan *p, void *a, int64_t i, double v) { rb_value_put(p->desc.dtype, a, i, v); }
 /* Point i of an array of n points.
  * Planar: component c of point i at value c n + i. Components beyond dim are 0 and add nothing to any product. */
 static void point(const rb_gausssum_plan *p, const void *a, int64_t n, int64_t i, double out[3]) {

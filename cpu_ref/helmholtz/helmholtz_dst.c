@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solve with a border of zeros by FFTW's sine transforms (DST-I) of what lies inside, in double: what over-relaxation
  * converges to. */
+#include "cpu_ref/base/values.h"
 #include "kernels/helmholtz/helmholtz.h"
 
 #include <fftw3.h>
@@ -75,9 +76,7 @@ static void one_component(dst_plan *p, const void *f, void *v) {
   double *z = p->z;
   for (int i = 0; i < m[0]; i++)
     for (int j = 0; j < m[1]; j++)
-      for (int k = 0; k < m[2]; k++)
-        *z++ =
-            d->dtype == RB_F64 ? ((const double *)f)[node(d, i, j, k)] : (double)((const float *)f)[node(d, i, j, k)];
+      for (int k = 0; k < m[2]; k++) *z++ = rb_value_get(d->dtype, f, node(d, i, j, k));
   fftw_execute(p->transform);
   z = p->z;
   for (int i = 0; i < m[0]; i++)
@@ -89,10 +88,7 @@ static void one_component(dst_plan *p, const void *f, void *v) {
   for (int i = 0; i < m[0]; i++)
     for (int j = 0; j < m[1]; j++)
       for (int k = 0; k < m[2]; k++, z++) {
-        if (d->dtype == RB_F64)
-          ((double *)v)[node(d, i, j, k)] = *z;
-        else
-          ((float *)v)[node(d, i, j, k)] = (float)*z;
+        rb_value_put(d->dtype, v, node(d, i, j, k), *z);
       }
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "cpu_ref/base/values.h"
 #include "cpu_ref/helmholtz/helmholtz_oracle.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static double get(rb_dtype t, const void *f, int64_t i) {
-  return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
+static double get(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
 
 /* Index of a node in one component. */
 static int64_t at(const rb_helmholtz_desc *d, const int64_t i[3]) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of the periodic solve: double, transforms by their definition along one axis after the other, the 3 x 3
  * system of a frequency by elimination. */
+#include "cpu_ref/base/values.h"
 #include "kernels/helmholtz/helmholtz.h"
 
 #include <complex.h>
@@ -65,9 +66,7 @@ static void solve_frequency(const rb_helmholtz_desc *d, const int64_t k[3], doub
   eliminate(m, u);
 }
 
-static double get(rb_dtype t, const void *f, int64_t i) {
-  return t == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
+static double get(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
 
 /* v = F^-1 M^-1 F f: transforms of all three components, a 3 x 3 system a frequency, transforms back; the real part.
  */
@@ -94,10 +93,7 @@ static rb_status solve(rb_helmholtz_plan *p, const void *f, void *v) {
   for (int c = 0; c < 3; c++)
     for (int a = 0; a < 3; a++) transform(g, a, 1, z + c * n, line);
   for (int64_t i = 0; i < 3 * n; i++) {
-    if (p->desc.dtype == RB_F64)
-      ((double *)v)[i] = creal(z[i]);
-    else
-      ((float *)v)[i] = (float)creal(z[i]);
+    rb_value_put(p->desc.dtype, v, i, creal(z[i]));
   }
 done:
   free(line), free(z);

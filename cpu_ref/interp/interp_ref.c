@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of interp: serial, double, one loop a tap. Shares no code with the fast variants. */
+#include "cpu_ref/base/values.h"
 #include "kernels/interp/interp.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
  * out(p) = sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x_p) + first,  t = x_p - floor(x_p) */
 typedef struct {
   rb_interp_plan head;
-  double *c, *line; /* coefficients [components][n1][n2][n3]; one line of the longest axis */
+  double *c, *line; /* coefficients [components][n1][n2][n3]; one line of an axis */
 } ref_plan;
 
 /* All bases and boundaries, either precision; B-spline coefficients, weights and sums are double. */
@@ -22,10 +23,8 @@ static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_
   rb_status st = RB_OK;
   /* c is a copy in any basis: eval does not read the caller's field */
   size_t points = (size_t)rb_grid_points(desc->grid) * (size_t)desc->components;
-  /* one line of the longest axis serves every axis */
-  int64_t longest = 1;
-  for (int a = 0; a < 3; a++)
-    if (desc->grid.n[a] > longest) longest = desc->grid.n[a];
+  /* room for a line of any axis */
+  const int64_t longest = desc->grid.n[0] + desc->grid.n[1] + desc->grid.n[2];
   ref_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(rb_alloc(backend, points * sizeof(double), (void **)&p->c));
@@ -47,16 +46,14 @@ static void prefilter_axis(double *c, rb_grid g, int axis, rb_prefilter kind, do
   int reach = kind == RB_PREFILTER_EXACT ? 32 : 7;
   double h[33], sum = 1;
   for (int l = 0; l <= reach; l++) h[l] = pow(z, l);
-  /* taps l and -l are equal */
-  for (int l = 1; l <= reach; l++) sum += 2 * h[l];
+  for (int l = 1; l <= reach; l++) sum += 2 * h[l]; /* taps l and -l are equal */
   for (int l = 0; l <= reach; l++) h[l] /= sum;
   int64_t n = g.n[axis], stride = axis == 2 ? 1 : axis == 1 ? g.n[2] : g.n[1] * g.n[2];
   for (int64_t start = 0; start < rb_grid_points(g); start++) {
     /* values at coordinate 0 of the axis begin the lines; periodic, also where a line is shorter than the filter */
     if (start / stride % n != 0) continue;
     for (int64_t k = 0; k < n; k++) {
-      line[k] = 0;
-      /* from the farthest tap on the left to that on the right; z < 0, so signs alternate */
+      line[k] = 0; /* from the farthest tap on the left to that on the right; z < 0, so signs alternate */
       for (int l = -reach; l <= reach; l++) line[k] += h[abs(l)] * c[start + rb_wrap(k + l, n) * stride];
     }
     for (int64_t k = 0; k < n; k++) c[start + k * stride] = line[k];
@@ -69,7 +66,7 @@ static rb_status load(rb_interp_plan *head, const void *f) {
   const rb_interp_desc *d = &head->desc;
   int64_t n = rb_grid_points(d->grid);
   for (int64_t i = 0; i < n * d->components; i++) /* widened to double; filtered from there */
-    p->c[i] = d->dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
+    p->c[i] = rb_value_get(d->dtype, f, i);
   if (d->basis == RB_BSPLINE)
     for (int c = 0; c < d->components; c++)
       for (int axis = 0; axis < 3; axis++) prefilter_axis(p->c + c * n, d->grid, axis, d->prefilter, p->line);
@@ -86,10 +83,8 @@ static int weights(rb_interp_basis basis, double t, double w[4], int *first) {
     *first = 0;
     return 2;
   }
-  /* cubics begin one node before floor(x) */
-  *first = -1;
+  *first = -1; /* cubics begin one node before floor(x) */
   if (basis == RB_LAGRANGE) {
-    /* nodes -1, 0, 1, 2 at t: the weights sum to 1 for any t */
     w[0] = -t * (t - 1) * (t - 2) / 6;
     w[1] = (t + 1) * (t - 1) * (t - 2) / 2;
     w[2] = -(t + 1) * t * (t - 2) / 2;
@@ -108,8 +103,7 @@ static double node(const ref_plan *p, int c, const int64_t i[3]) {
   const rb_interp_desc *d = &p->head.desc;
   int64_t k[3];
   for (int a = 0; a < 3; a++) {
-    int64_t n = d->grid.n[a];
-    /* zero: outside along any one axis is enough */
+    const int64_t n = d->grid.n[a]; /* zero: outside along any one axis is enough */
     if (d->boundary == RB_ZERO && (i[a] < 0 || i[a] >= n)) return 0;
     /* periodic: index modulo n. clamp: nearest border node. zero has only inside indices left here. */
     k[a] = d->boundary == RB_PERIODIC ? rb_wrap(i[a], n) : i[a] < 0 ? 0 : i[a] >= n ? n - 1 : i[a];
@@ -123,9 +117,8 @@ static double value(const ref_plan *p, int c, const double x[3]) {
   int64_t base[3];
   int taps = 0, first = 0;
   for (int a = 0; a < 3; a++) {
-    /* `first` is -1 for cubics; it is the same for all axes */
     double cell = floor(x[a]);
-    taps = weights(p->head.desc.basis, x[a] - cell, w[a], &first);
+    taps = weights(p->head.desc.basis, x[a] - cell, w[a], &first); /* the same `first` for all axes */
     base[a] = (int64_t)cell + first;
   }
   for (int i = 0; i < taps; i++)
@@ -138,18 +131,11 @@ static double value(const ref_plan *p, int c, const double x[3]) {
 /* x is planar [3][np], out [components][np]: value by value, one rounding to the field's type. */
 static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
   const ref_plan *p = (const ref_plan *)head;
-  int wide = head->desc.dtype == RB_F64;
+  const rb_dtype t = head->desc.dtype;
   for (int64_t q = 0; q < np; q++) {
     double at[3];
-    for (int a = 0; a < 3; a++)
-      at[a] = wide ? ((const double *)x)[a * np + q] : (double)((const float *)x)[a * np + q];
-    for (int c = 0; c < head->desc.components; c++) {
-      double v = value(p, c, at);
-      if (wide)
-        ((double *)out)[c * np + q] = v;
-      else
-        ((float *)out)[c * np + q] = (float)v;
-    }
+    for (int a = 0; a < 3; a++) at[a] = rb_value_get(t, x, a * np + q);
+    for (int c = 0; c < head->desc.components; c++) rb_value_put(t, out, c * np + q, value(p, c, at));
   }
   return RB_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of l2force: double, a node at a time. */
+#include "cpu_ref/base/values.h"
 #include "kernels/l2force/l2force.h"
 
 #include <math.h>
@@ -16,9 +17,7 @@ static rb_status plan(const rb_backend *b, const rb_l2force_desc *d, rb_l2force_
 }
 static void destroy(rb_l2force_plan *p) { free(p); }
 
-static double get(const rb_l2force_plan *p, const void *f, int64_t i) {
-  return p->desc.dtype == RB_F64 ? ((const double *)f)[i] : (double)((const float *)f)[i];
-}
+static double get(const rb_l2force_plan *p, const void *f, int64_t i) { return rb_value_get(p->desc.dtype, f, i); }
 
 static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
   const rb_grid g = p->desc.grid;
@@ -33,10 +32,7 @@ static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, 
       const double rise = get(p, image, i + high * stride[a]) - get(p, image, i + low * stride[a]),
                    slope = low == high ? 0 : rise / ((double)(high - low) * p->desc.spacing[a]),
                    v = (get(p, mean, i) - get(p, image, i)) * slope;
-      if (p->desc.dtype == RB_F64)
-        ((double *)f)[a * n + i] = v;
-      else
-        ((float *)f)[a * n + i] = (float)v;
+      rb_value_put(p->desc.dtype, f, a * n + i, v);
     }
   return RB_OK;
 }

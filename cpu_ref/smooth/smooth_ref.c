@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of smooth: double, one pass an axis, a bound check a tap. */
+#include "cpu_ref/base/values.h"
 #include "kernels/smooth/smooth.h"
 
 #include <stdlib.h>
@@ -27,13 +28,9 @@ static rb_status pass(rb_smooth_plan *p, const rb_smooth_kernel *k, int axis, co
     for (int64_t d = -k->radius; d <= k->radius; d++) {
       if (at + d < 0 || at + d >= g.n[axis]) continue;
       const int64_t j = i + d * stride;
-      sum +=
-          k->k[d < 0 ? -d : d] * (p->desc.dtype == RB_F64 ? ((const double *)in)[j] : (double)((const float *)in)[j]);
+      sum += k->k[d < 0 ? -d : d] * rb_value_get(p->desc.dtype, in, j);
     }
-    if (p->desc.dtype == RB_F64)
-      ((double *)out)[i] = sum;
-    else
-      ((float *)out)[i] = (float)sum;
+    rb_value_put(p->desc.dtype, out, i, sum);
   }
   return RB_OK;
 }
@@ -59,7 +56,7 @@ double rb_smooth_oracle_at(const rb_smooth_desc *d, const rb_smooth_kernel *k, i
         double weight = 1;
         for (int a = 0; a < 3; a++) weight *= axis < 0 || axis == a ? k->k[llabs(i[a] - at[a])] : 1;
         const int64_t from = component * rb_grid_points(g) + (i[0] * g.n[1] + i[1]) * g.n[2] + i[2];
-        sum += weight * (d->dtype == RB_F64 ? ((const double *)in)[from] : (double)((const float *)in)[from]);
+        sum += weight * rb_value_get(d->dtype, in, from);
       }
   return sum;
 }

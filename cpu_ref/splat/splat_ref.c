@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Oracle of splat: double, one point after the other, as the equation stands. */
+#include "cpu_ref/base/values.h"
 #include "kernels/splat/splat.h"
 
 #include <math.h>
@@ -36,9 +37,7 @@ done:
   return st;
 }
 
-static double get(rb_dtype t, const void *a, int64_t i) {
-  return t == RB_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
-}
+static double get(rb_dtype t, const void *a, int64_t i) { return rb_value_get(t, a, i); }
 
 /* The cardinal B-spline of degree 1 or 3 at distance d.
  * degree 1:  1 - d for d < 1.   degree 3:  2/3 - d^2 + d^3/2 for d < 1,  (2 - d)^3/6 for d < 2 */
@@ -104,11 +103,7 @@ static rb_status run(rb_splat_plan *head, const void *x, const void *m, void *ou
       else if (c == 0)
         p->lost++;
     }
-    for (int64_t i = 0; i < n; i++)
-      if (d->dtype == RB_F64)
-        ((double *)out)[c * n + i] = p->sum[i];
-      else
-        ((float *)out)[c * n + i] = (float)p->sum[i];
+    for (int64_t i = 0; i < n; i++) rb_value_put(d->dtype, out, c * n + i, p->sum[i]);
   }
   return RB_OK;
 }
