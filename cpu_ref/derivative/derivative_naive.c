@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 static rb_status supports(const rb_derivative_desc *desc) {
-  if (desc->scheme != RB_FD8 || desc->dtype != RB_F32)
-    return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is fd8 in float32 only");
+  if (desc->scheme == RB_SPECTRAL || desc->dtype != RB_F32)
+    return RB_FAIL(RB_EUNSUPPORTED, "cpu/naive is fd2 and fd8 in float32 only");
   return RB_OK;
 }
 static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
@@ -29,16 +29,25 @@ static float partial(rb_grid g, const float *f, int axis, int64_t i[3]) {
   return sum;
 }
 
+/* (f_{i+1} - f_{i-1}) / (2 h) */
+static float partial_fd2(rb_grid g, const float *f, int axis, int64_t i[3]) {
+  const float c = (float)(0.5 / rb_grid_spacing(g, axis));
+  int64_t up[3] = {i[0], i[1], i[2]}, down[3] = {i[0], i[1], i[2]};
+  up[axis] = rb_wrap(i[axis] + 1, g.n[axis]), down[axis] = rb_wrap(i[axis] - 1, g.n[axis]);
+  return c * (f[(up[0] * g.n[1] + up[1]) * g.n[2] + up[2]] - f[(down[0] * g.n[1] + down[1]) * g.n[2] + down[2]]);
+}
+
 /* `at` runs along with the three indices: the flat index of node i. */
 static rb_status apply(rb_derivative_plan *p, const float *in, float *out, int divergence) {
   rb_grid g = p->desc.grid;
   int64_t n = rb_grid_points(g), at = 0, i[3];
+  float (*const along)(rb_grid, const float *, int, int64_t *) = p->desc.scheme == RB_FD2 ? partial_fd2 : partial;
   for (i[0] = 0; i[0] < g.n[0]; i[0]++)
     for (i[1] = 0; i[1] < g.n[1]; i[1]++)
       for (i[2] = 0; i[2] < g.n[2]; i[2]++, at++) {
         /* gradient: component a from the one field. divergence: component a from v_a, and the sum. */
         float d[3];
-        for (int a = 0; a < 3; a++) d[a] = partial(g, divergence ? in + a * n : in, a, i);
+        for (int a = 0; a < 3; a++) d[a] = along(g, divergence ? in + a * n : in, a, i);
         if (divergence)
           out[at] = d[0] + d[1] + d[2];
         else

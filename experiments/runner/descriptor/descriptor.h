@@ -39,8 +39,10 @@ typedef struct {
   double *tolerance; /* relative; NULL: one unit of the last printed digit */
   double *absolute;  /* allowed besides, in the column's unit */
   char *reason;      /* why that tolerance */
-  char *relative_to; /* method: shown is its metric over this row's, a speed-up where the metric is a time; or NULL */
+  char *relative_to; /* method: shown is its metric over this row's, a speed-up where the metric is a time;
+                        RB_FIRST_OF_KIND: of the first method of the row's own kind; or NULL */
 } rb_column;
+#define RB_FIRST_OF_KIND "first-of-kind"
 
 typedef struct {
   char *id, *text, *metric;

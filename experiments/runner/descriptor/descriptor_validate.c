@@ -146,10 +146,10 @@ static rb_status validate_columns(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->columns_count; i++) {
     const rb_column *c = &d->columns[i];
-    CHECK_AT(!c->relative_to || has_label(d, c->relative_to), "relative_to:", c->relative_to,
-             "column '%s': no method '%s'", c->name, c->relative_to);
-    CHECK_AT(!c->relative_to || c->class == RB_INFO, "name:", c->name,
-             "column '%s' is relative to a method: its class is info", c->name);
+    CHECK_AT(!c->relative_to || strcmp(c->relative_to, RB_FIRST_OF_KIND) == 0 || has_label(d, c->relative_to),
+             "relative_to:", c->relative_to, "column '%s': no method '%s'", c->name, c->relative_to);
+    CHECK_AT(!c->relative_to || c->class == RB_INFO || c->class == RB_HARDWARE, "name:", c->name,
+             "column '%s' is relative to a method: its class is info or hardware", c->name);
   }
 done:
   return st;

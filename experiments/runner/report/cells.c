@@ -10,10 +10,19 @@
 const char *rb_no_counters(const json_t *c) {
   return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL);
 }
-/* Another method's value of the column at the same place, over this one's. */
-static void relative_text(const rb_judged *j, const json_t *c, const rb_column *column, char *out, size_t size) {
-  const json_t *other = rb_judged_case(j, column->relative_to, json_object_get(c, "axes"));
-  const double ratio = other ? rb_json_metric(other, column->metric) / rb_json_metric(c, column->metric) : NAN;
+/* The label whose cases a column is relative to for case c: the one it names, or the first method of c's kind. */
+static const char *relative_label(const rb_descriptor *d, const json_t *c, const rb_column *column) {
+  if (strcmp(column->relative_to, RB_FIRST_OF_KIND) != 0) return column->relative_to;
+  for (unsigned m = 0; m < d->methods_count; m++)
+    if (strcmp(d->methods[m].kind, rb_json_text(c, "kind", "")) == 0) return d->methods[m].label;
+  return "";
+}
+/* The other method's value of the column at the same place, over this one's; NaN where there is none. */
+static double relative_value(const rb_judged *j, const json_t *c, const rb_column *column) {
+  const json_t *other = rb_judged_case(j, relative_label(j->descriptor, c, column), json_object_get(c, "axes"));
+  return other ? rb_json_metric(other, column->metric) / rb_json_metric(c, column->metric) : NAN;
+}
+static void relative_text(double ratio, char *out, size_t size) {
   out[0] = '\0';
   if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
 }
@@ -104,8 +113,9 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     const rb_column *column = &d->columns[k];
     char ours[64], text[64];
     const char *machine, *printed = rb_published_value(j, c, column->name, &machine);
+    const double ratio = column->relative_to ? relative_value(j, c, column) : NAN;
     if (column->relative_to)
-      relative_text(j, c, column, ours, sizeof ours);
+      relative_text(ratio, ours, sizeof ours);
     else
       metric_text(c, column->metric, ours, sizeof ours);
     rb_table_set(t, at, "%s", ours);
@@ -125,7 +135,11 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
       rb_table_set(t, at + 2, "OTHER DATA: %+.0f %%",
                    100 * (rb_json_metric(c, column->metric) / rb_printed_number(printed, &bound) - 1));
     } else if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
-      beside_printed(c, column->metric, printed, text, sizeof text);
+      char bound;
+      if (column->relative_to)
+        snprintf(text, sizeof text, "%.2f of it", ratio / rb_printed_number(printed, &bound));
+      else
+        beside_printed(c, column->metric, printed, text, sizeof text);
       rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));

@@ -211,6 +211,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_TRY(rb_array_download(s->out[turn % s->rotations], got));
   RB_TRY(against_oracle(s, got, o));
   exact_error(s, got, o);
+  rb_outcome_metric(o, "voxels", 1e-6 * (double)s->n, "M", "nodes of the grid");
 done:
   free(got);
   return st;
