@@ -61,10 +61,6 @@ done:
   return st;
 }
 
-/* Values are widened to double on reading and rounded once on writing. */
-static double load(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
-static void store(rb_dtype t, void *f, int64_t i, double v) { rb_value_put(t, f, i, v); }
-
 /* d f / d x_axis at flat index i of the field that starts at `offset`. */
 static double partial(const ref_plan *p, const void *f, int64_t offset, int axis, int64_t i) {
   const rb_derivative_desc *d = &p->head.desc;
@@ -75,7 +71,7 @@ static double partial(const ref_plan *p, const void *f, int64_t offset, int axis
   for (int64_t j = 0; j < n; j++) {
     double s = p->stencil[axis][rb_wrap(at - j, n)];
     /* finite differences: all but 2 or 8 terms are 0 */
-    if (s != 0) sum += s * load(d->dtype, f, offset + line + j * stride);
+    if (s != 0) sum += s * rb_value_get(d->dtype, f, offset + line + j * stride);
   }
   return sum;
 }
@@ -84,7 +80,8 @@ static double partial(const ref_plan *p, const void *f, int64_t offset, int axis
 static rb_status gradient(rb_derivative_plan *head, const void *f, void *g) {
   int64_t n = rb_grid_points(head->desc.grid);
   for (int a = 0; a < 3; a++)
-    for (int64_t i = 0; i < n; i++) store(head->desc.dtype, g, a * n + i, partial((ref_plan *)head, f, 0, a, i));
+    for (int64_t i = 0; i < n; i++)
+      rb_value_put(head->desc.dtype, g, a * n + i, partial((ref_plan *)head, f, 0, a, i));
   return RB_OK;
 }
 
@@ -94,7 +91,7 @@ static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   for (int64_t i = 0; i < n; i++) {
     double sum = 0;
     for (int a = 0; a < 3; a++) sum += partial((ref_plan *)head, v, a * n, a, i);
-    store(head->desc.dtype, d, i, sum);
+    rb_value_put(head->desc.dtype, d, i, sum);
   }
   return RB_OK;
 }

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double get(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
-
 /* Index of a node in one component. */
 static int64_t at(const rb_helmholtz_desc *d, const int64_t i[3]) {
   return (i[0] * d->grid.n[1] + i[1]) * d->grid.n[2] + i[2];
@@ -63,14 +61,14 @@ double rb_helmholtz_residual(const rb_helmholtz_desc *d, const void *f, const vo
   /* NaN fails every comparison with a bound */
   if (!wide) return NAN;
   /* v is widened once: the operator reads each value many times */
-  for (int64_t i = 0; i < 3 * n; i++) wide[i] = get(d->dtype, v, i);
+  for (int64_t i = 0; i < 3 * n; i++) wide[i] = rb_value_get(d->dtype, v, i);
   for (int c = 0; c < 3; c++)
 #pragma omp parallel for reduction(+ : over, under) schedule(static)
     for (int64_t i = b; i < g.n[0] - b; i++)
       for (int64_t j = b; j < g.n[1] - b; j++)
         for (int64_t k = b; k < g.n[2] - b; k++) {
           const int64_t x[3] = {i, j, k};
-          const double want = get(d->dtype, f, c * n + at(d, x));
+          const double want = rb_value_get(d->dtype, f, c * n + at(d, x));
           over += pow(want - operator_at(d, wide, c, x, periodic), 2), under += want * want;
         }
   free(wide);

@@ -66,8 +66,6 @@ static void solve_frequency(const rb_helmholtz_desc *d, const int64_t k[3], doub
   eliminate(m, u);
 }
 
-static double get(rb_dtype t, const void *f, int64_t i) { return rb_value_get(t, f, i); }
-
 /* v = F^-1 M^-1 F f: transforms of all three components, a 3 x 3 system a frequency, transforms back; the real part.
  */
 static rb_status solve(rb_helmholtz_plan *p, const void *f, void *v) {
@@ -79,7 +77,7 @@ static rb_status solve(rb_helmholtz_plan *p, const void *f, void *v) {
   double complex *line = malloc(2 * (size_t)(g.n[0] + g.n[1] + g.n[2]) * sizeof *line);
   /* three full complex grids: the spectrum of a component is not halved */
   RB_CHECK(z && line, RB_ENOMEM, "host memory");
-  for (int64_t i = 0; i < 3 * n; i++) z[i] = get(p->desc.dtype, f, i);
+  for (int64_t i = 0; i < 3 * n; i++) z[i] = rb_value_get(p->desc.dtype, f, i);
   for (int c = 0; c < 3; c++)
     for (int a = 0; a < 3; a++) transform(g, a, -1, z + c * n, line);
   for (int64_t i = 0; i < n; i++) {

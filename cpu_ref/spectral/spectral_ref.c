@@ -39,15 +39,12 @@ done:
   return st;
 }
 
-static double get(rb_dtype t, const void *x, int64_t i) { return rb_value_get(t, x, i); }
-static void put(rb_dtype t, void *x, int64_t i, double v) { rb_value_put(t, x, i, v); }
-
 /* (F f)_k = sum_x f(x) exp(-i k x), axis after axis, in all components; field[c] holds the full spectrum. */
 static void forward(rb_spectral_ref_plan *p, const void *f) {
   const rb_spectral_desc *d = &p->head.desc;
   int64_t n = rb_grid_points(d->grid);
   for (int c = 0; c < d->components; c++) {
-    for (int64_t i = 0; i < n; i++) p->field[c][i] = get(d->dtype, f, c * n + i);
+    for (int64_t i = 0; i < n; i++) p->field[c][i] = rb_value_get(d->dtype, f, c * n + i);
     for (int a = 0; a < 3; a++) rb_spectral_ref_dft(p->field[c], d->grid, a, -1, p->line);
   }
 }
@@ -57,7 +54,7 @@ static void inverse(rb_spectral_ref_plan *p, void *f) {
   int64_t n = rb_grid_points(d->grid);
   for (int c = 0; c < d->components; c++) {
     for (int a = 0; a < 3; a++) rb_spectral_ref_dft(p->field[c], d->grid, a, +1, p->line);
-    for (int64_t i = 0; i < n; i++) put(d->dtype, f, c * n + i, creal(p->field[c][i]) / (double)n);
+    for (int64_t i = 0; i < n; i++) rb_value_put(d->dtype, f, c * n + i, creal(p->field[c][i]) / (double)n);
   }
 }
 
@@ -87,7 +84,8 @@ static void unpack(rb_spectral_ref_plan *p, const void *c) {
           int64_t a = mirrored ? rb_wrap(-i, g.n[0]) : i, b = mirrored ? rb_wrap(-j, g.n[1]) : j,
                   e = mirrored ? g.n[2] - l : l;
           int64_t at = pair_at(g, m, a, b, e);
-          double complex v = (get(d->dtype, c, at) + I * get(d->dtype, c, at + 1)) / basis_weight(g, e);
+          double complex v =
+              (rb_value_get(d->dtype, c, at) + I * rb_value_get(d->dtype, c, at + 1)) / basis_weight(g, e);
           p->field[m][(i * g.n[1] + j) * g.n[2] + l] = mirrored ? conj(v) : v;
         }
 }
@@ -104,8 +102,8 @@ static void pack(const rb_spectral_ref_plan *p, void *c, int add) {
            * S_c c
            */
           double complex v = p->field[m][(i * g.n[1] + j) * g.n[2] + l] * basis_weight(g, l);
-          put(d->dtype, c, at, creal(v) + (add ? get(d->dtype, c, at) : 0));
-          put(d->dtype, c, at + 1, cimag(v) + (add ? get(d->dtype, c, at + 1) : 0));
+          rb_value_put(d->dtype, c, at, creal(v) + (add ? rb_value_get(d->dtype, c, at) : 0));
+          rb_value_put(d->dtype, c, at + 1, cimag(v) + (add ? rb_value_get(d->dtype, c, at + 1) : 0));
         }
 }
 

@@ -37,8 +37,6 @@ done:
   return st;
 }
 
-static double get(rb_dtype t, const void *a, int64_t i) { return rb_value_get(t, a, i); }
-
 /* The cardinal B-spline of degree 1 or 3 at distance d.
  * degree 1:  1 - d for d < 1.   degree 3:  2/3 - d^2 + d^3/2 for d < 1,  (2 - d)^3/6 for d < 2 */
 static double spline(rb_splat_basis basis, double d) {
@@ -95,11 +93,12 @@ static rb_status run(rb_splat_plan *head, const void *x, const void *m, void *ou
     for (int64_t i = 0; i < n; i++) p->sum[i] = 0;
     for (int64_t q = 0; q < d->np; q++) {
       /* points are planar: coordinate a of point q at value a np + q */
-      const double at[3] = {get(d->dtype, x, q), get(d->dtype, x, d->np + q), get(d->dtype, x, 2 * d->np + q)};
+      const double at[3] = {rb_value_get(d->dtype, x, q), rb_value_get(d->dtype, x, d->np + q),
+                            rb_value_get(d->dtype, x, 2 * d->np + q)};
       int finite = isfinite(at[0]) && isfinite(at[1]) && isfinite(at[2]);
-      for (int k = 0; k < d->components; k++) finite = finite && isfinite(get(d->dtype, m, k * d->np + q));
+      for (int k = 0; k < d->components; k++) finite = finite && isfinite(rb_value_get(d->dtype, m, k * d->np + q));
       if (finite)
-        add(d, at, get(d->dtype, m, c * d->np + q), p->sum);
+        add(d, at, rb_value_get(d->dtype, m, c * d->np + q), p->sum);
       else if (c == 0)
         p->lost++;
     }

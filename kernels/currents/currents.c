@@ -30,7 +30,7 @@ rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *
         "weights; use a finer grid or the exact sums",
         desc->sigma, desc->spacing);
     /* sigma_c^2 = sigma^2 - h^2/3 (or 2 h^2/3) must be positive: sigma > h sqrt(1/3), or sqrt(2/3) */
-    RB_CHECK(rb_currents_variance(desc) > 0, RB_EUNSUPPORTED,
+    RB_CHECK(rb_currents_variance(desc) > 0, RB_EINVAL,
              "sigma %g is too narrow for a corrected kernel on a grid of spacing %g; at least %g spacings work",
              desc->sigma, desc->spacing, desc->method == RB_CURRENTS_CUBIC ? sqrt(2.0 / 3) : sqrt(1.0 / 3));
     for (int a = 0; a < 3; a++)

@@ -58,6 +58,9 @@ static void errors_are_told(void **s) {
            "x.yaml:11: axis size: '999999x9'");
   rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: time, title: e, class: info, relative_to: C}\n",
            RB_EFORMAT, "x.yaml:14: column 'e': no method 'C'");
+  rejected(HEAD METHODS AXES
+           "columns:\n  - {name: e, metric: time, title: e, class: numeric, relative_to: first-of-kind}\n",
+           RB_EFORMAT, "x.yaml:14: column 'e' is relative to a method: its class is info or hardware");
   rejected(HEAD AXES COLUMNS, RB_EFORMAT, "methods");
   rejected(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: numbers}\n", RB_EFORMAT,
            "x.yaml:14: key 'class': Invalid ENUM value: numbers; one of numeric, hardware, info");

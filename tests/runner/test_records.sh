@@ -32,6 +32,12 @@ ok "none is lost" bash -c "cmp -s $record.before.2 second.json && cmp -s $record
 sed 's/"complete": true/"complete": false/' "$record" >"$record.tmp" && mv "$record.tmp" "$record"
 expect 0 "1 valid" "$bin" run brunn2020/table4 --backend cpu --where size=32,method=CPU-LAG --out out
 ok "as many cases, and whole: nothing is set aside" test ! -e "$record.before.3"
+# a speed-up over the first method of a case's own kind, whatever stands first in the table
+expect 0 "3 valid" "$bin" run ha2009/table1 --out kinds --where "method=CPU basic,method=CPU gradient,method=CPU gradient all cores"
+kinds=$("$bin" report kinds/*/ha2009/table1/quick.json)
+for row in 'CPU basic +cpu/naive .* x1 ' 'CPU gradient +cpu/naive .* x1 ' 'CPU gradient all cores .* x[0-9.]+ '; do
+  ok "the table has $row" grep -qE "$row" <<<"$kinds"
+done
 # cases of another host or build are not kept
 expect 0 "3 valid" "$bin" "${small[@]}"
 expect 0 "3 cases of the journal are .*another host" env OMP_NUM_THREADS=1 "$bin" "${small[@]}" --resume

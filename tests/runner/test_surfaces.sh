@@ -37,6 +37,7 @@ expect 2 "--sigma is needed" "$bin" measure surfaces one.gii three.gii
 expect 2 "unknown method" "$bin" measure surfaces one.gii three.gii --sigma 2 --method fast
 expect 2 "--spacing is of a particle mesh" "$bin" measure surfaces one.gii three.gii --sigma 2 --spacing 1
 expect 2 "is below a quarter of the grid" "$bin" measure surfaces one.gii three.gii --sigma 0.2 --method plain --spacing 1
+expect 2 "is too narrow for a corrected kernel" "$bin" measure surfaces one.gii three.gii --sigma 1 --method corrected --spacing 2
 expect 2 "no file none.gii" "$bin" measure surfaces one.gii none.gii --sigma 2
 expect 2 "is no surface" "$bin" measure surfaces one.gii one.nii --sigma 2
 head -c 700 one.gii >cut.gii

@@ -136,10 +136,12 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
                    100 * (rb_json_metric(c, column->metric) / rb_printed_number(printed, &bound) - 1));
     } else if (v == RB_NOT_COMPARABLE || v == RB_SAME_MACHINE) {
       char bound;
-      if (column->relative_to)
+      if (!column->relative_to)
+        beside_printed(c, column->metric, printed, text, sizeof text);
+      else if (isfinite(ratio))
         snprintf(text, sizeof text, "%.2f of it", ratio / rb_printed_number(printed, &bound));
       else
-        beside_printed(c, column->metric, printed, text, sizeof text);
+        snprintf(text, sizeof text, "no case to compare with");
       rb_table_set(t, at + 2, "%s: %s", rb_cell_verdict_name(v), text);
     } else {
       rb_table_set(t, at + 2, "%s", rb_cell_verdict_name(v));

@@ -9,13 +9,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { MOST_ROTATIONS = 64 };
+
 typedef struct {
-  const rb_backend *backend;
   rb_average_desc desc;
   rb_average_plan *plan;
-  int images;
-  float *host;      /* [images][n] */
-  rb_array in, out; /* [images][n], [n] */
+  int images, rotations;
+  float *host;                                      /* [images][n] */
+  rb_array in[MOST_ROTATIONS], out[MOST_ROTATIONS]; /* [images][n], [n] */
 } state;
 
 static rb_status images_of(const rb_case *c, int *out) {
@@ -28,18 +29,21 @@ static rb_status images_of(const rb_case *c, int *out) {
 static size_t volume(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   int images = 2;
-  (void)rotations;
   if (images_of(c, &images) != RB_OK) rb_clear();
-  *backend = ((size_t)images + 2) * volume(c);
+  *backend = ((size_t)rotations * ((size_t)images + 1) + 1) * volume(c);
   *host = ((size_t)images + 6) * volume(c); /* the oracle's sums are float64 and whole numbers */
 }
-static size_t footprint(const rb_case *c) { return 3 * volume(c); }
+static size_t footprint(const rb_case *c) {
+  int images = 2;
+  if (images_of(c, &images) != RB_OK) rb_clear();
+  return ((size_t)images + 1) * volume(c);
+}
 
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
   rb_average_destroy(s->plan);
-  rb_array_destroy(&s->in), rb_array_destroy(&s->out);
+  for (int r = 0; r < s->rotations; r++) rb_array_destroy(&s->in[r]), rb_array_destroy(&s->out[r]);
   free(s->host);
   free(s);
 }
@@ -47,18 +51,19 @@ static void teardown(void *p) {
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
   state *s = calloc(1, sizeof *s);
-  (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
+  s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   RB_TRY(images_of(c, &s->images));
-  s->backend = b;
   s->desc = (rb_average_desc){.count = rb_grid_points(c->grid), .kind = RB_SUM_FIXED, .dtype = RB_F32};
   RB_TRY(rb_average_create(c->variant, &s->desc, &s->plan));
   const int64_t count = s->images * s->desc.count;
   s->host = malloc((size_t)count * sizeof *s->host);
   RB_CHECK(s->host, RB_ENOMEM, "host memory: %zu bytes", (size_t)count * sizeof *s->host);
   for (int64_t i = 0; i < count; i++) s->host[i] = (float)(0.5 + 0.5 * rb_rng_symmetric(104, (uint64_t)i));
-  RB_TRY(rb_to_backend(b, s->host, RB_F32, count, &s->in));
-  RB_TRY(rb_poisoned(b, RB_F32, s->desc.count, &s->out));
+  for (int r = 0; r < s->rotations; r++) {
+    RB_TRY(rb_to_backend(b, s->host, RB_F32, count, &s->in[r]));
+    RB_TRY(rb_poisoned(b, RB_F32, s->desc.count, &s->out[r]));
+  }
   *out = s;
   s = NULL;
 done:
@@ -69,18 +74,17 @@ done:
 static rb_status run(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
-  (void)turn;
+  const int r = turn % s->rotations;
   RB_TRY(rb_average_clear(s->plan));
   for (int k = 0; k < s->images; k++)
-    RB_TRY(rb_average_add(s->plan, 1, rb_array_part(s->in, k * s->desc.count, s->desc.count)));
-  RB_TRY(rb_average_finish(s->plan, s->images, s->out));
+    RB_TRY(rb_average_add(s->plan, 1, rb_array_part(s->in[r], k * s->desc.count, s->desc.count)));
+  RB_TRY(rb_average_finish(s->plan, s->images, s->out[r]));
 done:
   return st;
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
-  (void)turn;
-  return rb_array_fill(s->out, 0xFF);
+  return rb_array_fill(s->out[turn % s->rotations], 0xFF);
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -90,9 +94,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_average_plan *oracle = NULL;
   double apart = 0;
   float *got = malloc((size_t)n * sizeof *got), *want = malloc((size_t)n * sizeof *want);
-  (void)turn;
   RB_CHECK(got && want, RB_ENOMEM, "host memory");
-  RB_TRY(rb_array_download(s->out, got));
+  RB_TRY(rb_array_download(s->out[turn % s->rotations], got));
   RB_TRY(rb_average_create(&rb_average_family.variants[0], &s->desc, &oracle));
   for (int k = 0; k < s->images; k++) RB_TRY(rb_average_add(oracle, 1, rb_array_host(RB_F32, n, s->host + k * n)));
   RB_TRY(rb_average_finish(oracle, s->images, rb_array_host(RB_F32, n, want)));

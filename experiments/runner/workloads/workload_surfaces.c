@@ -101,6 +101,9 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_TRY(rb_case_number(c, "sigma", 5, &s->desc.currents.sigma));
   RB_TRY(rb_surface_pair(rb_case_axis(c, "data", "spheres"), s->pair, &s->source));
   RB_TRY(lay_grid(s));
+  RB_CHECK(s->desc.currents.method == RB_CURRENTS_EXACT || rb_currents_variance(&s->desc.currents) > 0,
+           RB_EUNSUPPORTED, "sigma %g is too narrow for a corrected kernel on a grid of spacing %g",
+           s->desc.currents.sigma, s->desc.currents.spacing);
   RB_TRY(rb_variant_find(&rb_splat_family, b->kind == RB_CUDA ? "cuda/float-atomic" : "cpu/omp",
                          &s->desc.currents.splat));
   const rb_surface moving = surface_of(&s->pair[0]), fixed = surface_of(&s->pair[1]);
