@@ -8,12 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The line that `words`, one after the other, stand on first; 1 where they do not. */
-static inline size_t line_of(const char *text, const char *first, const char *second) {
+/* Does a word end at `s`? Names of columns and methods hold letters, digits and the signs that join them. */
+static inline int ends_word(const char *s) { return *s == '\0' || strchr(" \t\n\"',:[]{}", *s) != NULL; }
+/* The first place before `end` where `word` stands alone: "e" does not stand in "time". */
+static inline const char *find_word(const char *s, const char *end, const char *word) {
+  for (s = strstr(s, word); s && s < end; s = strstr(s + 1, word))
+    if (!word[0] || (ends_word(s + strlen(word)) && ends_word(s - 1))) return s;
+  return NULL;
+}
+/* The line where `key` is followed by the whole word `value` first; 1 where it stands nowhere. */
+static inline size_t line_of(const char *text, const char *key, const char *value) {
   size_t line = 1;
   for (const char *s = text; *s; line++) {
-    const char *end = s + strcspn(s, "\n"), *a = strstr(s, first), *b = a && a < end ? strstr(a, second) : NULL;
-    if (b && b < end) return line;
+    const char *end = s + strcspn(s, "\n"), *a = strstr(s, key);
+    if (a && a < end && find_word(a + strlen(key), end, value)) return line;
     s = *end ? end + 1 : end;
   }
   return 1;
