@@ -68,7 +68,7 @@ typedef struct {
   rb_option_type type;
   size_t offset;       /* of the value in the solver's struct of options */
   double least, most;  /* of numbers, inclusive; most 0: no limit */
-  const char *choices; /* words between blanks */
+  const char *choices; /* words between blanks; of a text: what stands for it in --help, with a blank before */
   int flag;
   const char *unit; /* "voxel"; "points": the unit of the points; "1": a pure number; "": a word */
   const char *help;

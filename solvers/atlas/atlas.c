@@ -222,7 +222,7 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   rb_status st = RB_OK;
   const rb_atlas_options *o = &a->options;
   rb_atlas_saved saved;
-  *out = (rb_atlas_result){.end = RB_END_ITERATIONS};
+  *out = (rb_atlas_result){.end = RB_END_ITERATIONS, .on_devices = a->devices ? 1 : a->sums ? 0 : -1};
   a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK, a->row_count = 0, a->saving = 0;
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   RB_TRY(rb_atlas_find_saved(a, &saved));
@@ -348,6 +348,26 @@ done:
   return st;
 }
 
+/* Where the team adds the mean: `sums` on the host, or `devices`. All members together. */
+static rb_status choose_reduction(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const rb_atlas_reduce asked = a->options.reduce;
+  const int shared = a->team->size > 1 && !a->reference, cuda = a->backend->kind == RB_CUDA;
+  RB_CHECK(cuda || asked != RB_REDUCE_DEVICES, RB_EUNSUPPORTED, "%s has no devices that could add the mean",
+           a->variant->name);
+  if (!shared) return RB_OK;
+  if (cuda && asked != RB_REDUCE_HOSTS) {
+    st = rb_device_team_open(a->team, &a->devices);
+    if (st == RB_OK || asked == RB_REDUCE_DEVICES || st != RB_EUNSUPPORTED) return st;
+    rb_clear(); /* no NCCL, or a device for two: the hosts do it */
+    st = RB_OK;
+  }
+  a->sums = malloc((size_t)rb_grid_points(a->full) * sizeof *a->sums);
+  RB_TRY(rb_team_agree(a->team, a->sums ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
+done:
+  return st;
+}
+
 rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
                           const float *const *images, const float *reference, const rb_team *team, rb_atlas **out) {
   rb_status st = RB_OK;
@@ -369,12 +389,11 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
     a->room = malloc(3 * n * sizeof *a->room);
     a->differences = calloc((size_t)count, sizeof *a->differences);
     a->gathered = calloc(2 * (size_t)team->size, sizeof *a->gathered);
-    if (team->size > 1 && !reference) a->sums = malloc(n * sizeof *a->sums); /* of the mean */
-    if (!a->room || !a->differences || !a->gathered || (team->size > 1 && !reference && !a->sums))
-      st = RB_FAIL(RB_ENOMEM, "host memory");
+    if (!a->room || !a->differences || !a->gathered) st = RB_FAIL(RB_ENOMEM, "host memory");
   }
   if (st == RB_OK) st = rb_atlas_checkpoint_open(a);
   RB_TRY(rb_team_agree(team, st));
+  RB_TRY(choose_reduction(a));
   if (options->scale == RB_SCALE_COHORT) RB_TRY(reduce_ranges(a));
   *out = a;
   a = NULL;
@@ -386,6 +405,7 @@ done:
 void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
+  rb_device_team_close(a->devices);
   for (int k = 0; k < a->own; k++) free(a->member[k].kept);
   free(a->rows), free(a->packed), free(a->gathered), free(a->differences), free(a->sums), free(a->room),
       free(a->member);

@@ -35,6 +35,10 @@ extern const rb_family rb_atlas_family;
  * for images that lie there. */
 typedef enum { RB_SCALE_IMAGE, RB_SCALE_COHORT, RB_SCALE_NONE } rb_atlas_scale;
 
+/* Where a team adds the sums of the mean: on its devices by NCCL, or on the hosts by MPI. AUTO: on devices where
+ * every member has one of its own and NCCL is at hand. The same bits either way. */
+typedef enum { RB_REDUCE_AUTO, RB_REDUCE_HOSTS, RB_REDUCE_DEVICES } rb_atlas_reduce;
+
 typedef struct {
   double alpha, beta, gamma; /* of L: 1, 0, 0.02 */
   double step;               /* of the first iteration of a level, voxels: 0.2 */
@@ -46,6 +50,7 @@ typedef struct {
   int halve;                 /* 1: halve an image's step when its difference rises */
   rb_sum_kind sum;           /* RB_SUM_FIXED */
   rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
+  rb_atlas_reduce reduce;    /* RB_REDUCE_AUTO */
   const char *checkpoint; /* folder for checkpoints, made where it is missing; NULL: none. Borrowed until destroy */
   double checkpoint_minutes; /* between them: 10; one more when interrupted */
   int resume;                /* 1: from the last checkpoint, where there is one */
@@ -70,6 +75,7 @@ typedef struct {
   double variance_before, variance_after; /* on the finest grid: all u = 0, and at the end */
   double seconds, setup_seconds; /* iterations of all levels; what lies between: plans, images, displacements */
   int moved;                     /* whether any image had a step above 0 */
+  int on_devices;                /* whether the mean was added on devices; -1: no team adds one */
   double parts[RB_ATLAS_PARTS];  /* seconds; 0 without a profile */
 } rb_atlas_result;
 

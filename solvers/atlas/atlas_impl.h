@@ -3,6 +3,7 @@
 #ifndef RB_ATLAS_IMPL_H
 #define RB_ATLAS_IMPL_H
 
+#include "kernels/base/device_team.h"
 #include "kernels/compose/compose.h"
 #include "kernels/field/field.h"
 #include "kernels/l2force/l2force.h"
@@ -44,7 +45,8 @@ struct rb_atlas {
   rb_array f, v, next; /* [3][n]: force; velocity, then displacement of the step; u to come */
   double omega;
   float *room;                          /* [3][full n] on the host */
-  int32_t *sums;                        /* [full n] on the host where a team shares the mean, else NULL */
+  int32_t *sums;                        /* [full n] on the host where a team adds the mean there, else NULL */
+  rb_device_team *devices;              /* where it adds the mean on its devices, else NULL */
   double *gathered;                     /* [2 members] */
   double *differences;                  /* [count] */
   rb_status stamped;                    /* of the stamps so far */

@@ -139,8 +139,8 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
 
 /* ---- the mean --------------------------------------------------------------------------------------------- */
 
-/* Of this member's images; on the host where a team adds them. Of intensities in [0, 1] as whole numbers, 2^20 a
- * unit; where no team shares the mean the sums stay on the backend. */
+/* Of this member's images, intensities in [0, 1] as whole numbers, 2^20 a unit; brought to the host where a team adds
+ * them there. */
 static rb_status own_sums(rb_atlas *a) {
   rb_status st = RB_OK;
   RB_TRY(rb_average_clear(a->average));
@@ -161,14 +161,17 @@ done:
 }
 
 /* Sums of whole numbers do not depend on the order of images or of members, so the mean has the same bits for any
- * number of processes. It passes through the host: one field of 32-bit numbers each way. */
+ * number of processes. Between devices they are added where they lie, in the order of the stream; else they pass
+ * through the host, one field of 32-bit numbers each way. */
 rb_status rb_atlas_update_mean(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   if (a->reference) return RB_OK;
   RB_TRY(rb_team_agree(a->team, own_sums(a))); /* nobody waits in the sum for one that has failed */
   if (a->sums) RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
-  RB_TRY(rb_team_agree(a->team, mean_of_sums(a)));
+  if (a->devices) st = rb_device_team_sum_whole(a->devices, rb_average_sums(a->average), n);
+  if (st == RB_OK) st = mean_of_sums(a);
+  RB_TRY(rb_team_agree(a->team, st));
 done:
   return st;
 }

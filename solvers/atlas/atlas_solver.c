@@ -39,8 +39,11 @@ static const rb_solver_option options[] = {
      .help = "arithmetic of the mean; fixed: the same bits for any number of processes"},
     {"scale", RB_OPTION_CHOICE, AT(scale), .choices = "image cohort none", .unit = "",
      .help = "whose least and greatest value become 0 and 1; none: the images lie in [0, 1]"},
-    {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .unit = "",
-     .help = "folder for checkpoints, from which --resume goes on with any number of processes"},
+    {"reduce", RB_OPTION_CHOICE, AT(reduce), .choices = "auto hosts devices", .unit = "",
+     .help =
+         "where processes add the mean: by MPI on hosts or by NCCL on devices, one each; auto: there if it can be"},
+    {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .choices = " FOLDER", .unit = "",
+     .help = "checkpoints, from which --resume goes on with any number of processes"},
     {"checkpoint-minutes", RB_OPTION_REAL, AT(checkpoint_minutes), .least = 0, .unit = "min",
      .help = "between checkpoints; one more is made when the solve is interrupted"},
     {"resume", RB_OPTION_FLAG, AT(resume), .flag = 1, .unit = "",
@@ -73,7 +76,8 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &atlas));
-  rb_atlas_set_profile(atlas, v->backend == RB_CPU); /* stamps cost nothing there */
+  /* stamps cost nothing on a CPU; the share of a team's sums is worth some on a GPU */
+  rb_atlas_set_profile(atlas, v->backend == RB_CPU || team->size > 1);
   *out = atlas;
 done:
   free(images);
@@ -108,6 +112,8 @@ static rb_status solve(void *p, rb_solution *out) {
   rb_solution_scalar(out, "variance_after", r.variance_after, "1", "the same at the end");
   rb_solution_scalar(out, "iterations", r.iterations, "1", "over all levels");
   rb_solution_scalar(out, "halvings", r.halvings, "1", "of steps, all images");
+  if (r.on_devices >= 0)
+    rb_solution_scalar(out, "mean_on_devices", r.on_devices, "1", "1: processes added it by NCCL, 0: through hosts");
   for (int k = 0; k < RB_ATLAS_PARTS && r.parts[RB_ATLAS_SOLVE] > 0; k++) rb_solution_part(out, parts[k], r.parts[k]);
 done:
   return st;

@@ -111,6 +111,42 @@ static rb_status solve_with(const rb_variant *v, const rb_atlas_options *options
   return st;
 }
 
+/* On devices by NCCL, or on hosts: the same bits. Where NCCL is not at hand, or this variant has no device, a request
+ * for it is refused on all members with the way out, and the hosts do it unasked. */
+static void devices_add_the_mean(void **state) {
+  (void)state;
+  const rb_team *team = rb_team_self();
+  static float hosts[N], devices[N], u[3 * N], ub[3 * N];
+  rb_atlas_options o = quick();
+  rb_atlas_result r;
+  if (rb_team_processes() > 1) ok(rb_team_mpi(&team));
+  o.reduce = RB_REDUCE_DEVICES;
+  assert_int_equal(solve_with(variant("cpu-fft"), &o, team, 0, &r, devices, u), RB_EUNSUPPORTED);
+  assert_non_null(strstr(rb_message(), "cpu-fft has no devices"));
+  rb_clear();
+  if (rb_variant_available(variant("gpu-fft")) != RB_OK) {
+    rb_clear();
+    return;
+  }
+  o.reduce = RB_REDUCE_HOSTS;
+  ok(solve_with(variant("gpu-fft"), &o, team, 0, &r, hosts, u));
+  assert_int_equal(r.on_devices, team->size > 1 ? 0 : -1);
+  o.reduce = RB_REDUCE_DEVICES;
+  const rb_status st = solve_with(variant("gpu-fft"), &o, team, 0, &r, devices, ub);
+  if (st == RB_EUNSUPPORTED && !getenv("REGBENCH_NCCL")) { /* no NCCL, or one device for all */
+    assert_true(strstr(rb_message(), "REGBENCH_NCCL") || strstr(rb_message(), "share a device"));
+    rb_clear();
+    o.reduce = RB_REDUCE_AUTO;
+    ok(solve_with(variant("gpu-fft"), &o, team, 0, &r, devices, ub));
+    assert_int_equal(r.on_devices, 0);
+  } else {
+    ok(st);
+    assert_int_equal(r.on_devices, team->size > 1 ? 1 : -1);
+  }
+  assert_memory_equal(hosts, devices, sizeof hosts);
+  assert_memory_equal(u, ub, sizeof u);
+}
+
 /* A folder that all members know; made by rank 0. */
 static void shared_folder(const rb_team *team, char folder[64]) {
   snprintf(folder, 64, "/tmp/regbench-atlas-XXXXXX");
@@ -208,9 +244,8 @@ static void wrong_checkpoints_are_refused(void **state) {
 int main(void) {
   fill_pictures();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_team_makes_the_same),
-      cmocka_unit_test(a_team_hears_of_failures),
-      cmocka_unit_test(another_team_goes_on),
+      cmocka_unit_test(a_team_makes_the_same),         cmocka_unit_test(a_team_hears_of_failures),
+      cmocka_unit_test(devices_add_the_mean),          cmocka_unit_test(another_team_goes_on),
       cmocka_unit_test(wrong_checkpoints_are_refused),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);

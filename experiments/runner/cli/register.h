@@ -26,8 +26,9 @@ typedef struct {
   const char *list;             /* of a cohort, or NULL */
   char **images;                /* of a cohort; owned */
   int image_count;
-  int leave_out;  /* files of a cohort that do not serve are left out, and told; else they are fatal */
-  double spacing; /* of the grid around points; 0: none */
+  int leave_out;       /* files of a cohort that do not serve are left out, and told; else they are fatal */
+  double spacing;      /* of the grid around points; 0: none */
+  const char *outputs; /* names with commas between them: those that are written; NULL: all */
 } rb_register_request;
 
 /* What the files hold; the problem points into it. */

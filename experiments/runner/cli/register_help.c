@@ -46,7 +46,7 @@ static void print_option(const rb_solver_option *o, const void *options) {
   const int takes = o->type != RB_OPTION_FLAG;
   snprintf(name, sizeof name, "--%s%s", o->name,
            !takes                        ? ""
-           : o->type == RB_OPTION_TEXT   ? " 'OPTIONS'"
+           : o->type == RB_OPTION_TEXT   ? (o->choices ? o->choices : " 'OPTIONS'")
            : o->type == RB_OPTION_CHOICE ? " NAME"
                                          : " N");
   printf("  %-28s %s", name, o->help);
@@ -95,6 +95,7 @@ void rb_register_print_help(const rb_solver *s) {
                                               : points);
   printf("  --variant NAME               'regbench list %s' shows all (default %s, %s without a GPU)\n", name,
          s->preferred, s->otherwise);
+  printf("  --outputs NAME,NAME          of the files below write these; what the others measure is not measured\n");
   for (const rb_solver_option *o = s->options; o->name; o++) print_option(o, options);
   print_files(s);
   printf(

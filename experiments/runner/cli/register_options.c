@@ -68,6 +68,7 @@ static int common_option(int argc, char **argv, int *i, rb_register_request *r, 
                {"--reference", &r->files[RB_REFERENCE], !anatomy},
                {"--variant", &r->variant, 1},
                {"--out", &r->out, 1},
+               {"--outputs", &r->outputs, 1},
                {"--template-labels", &r->labels[RB_TEMPLATE], images && !r->solver->cohort},
                {"--reference-labels", &r->labels[RB_REFERENCE], images && !r->solver->cohort},
                {"--apply", &r->apply, r->solver->carry != NULL}};
@@ -141,6 +142,18 @@ static int check_anatomy(const rb_register_request *r) {
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }
 
+/* Every name of --outputs is one that the solver has. */
+static int check_outputs(const rb_register_request *r) {
+  char name[64];
+  for (const char *at = r->outputs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+    if (*name == '.' || !rb_solver_output(r->solver, name))
+      return rb_usage("register", "--outputs: %s has no output '%s'; --help lists them", r->solver->family->name,
+                      name);
+  }
+  return 0;
+}
+
 int rb_register_parse(int argc, char **argv, rb_register_request *r) {
   for (int i = 0; i < argc; i++) {
     int taken, code = common_option(argc, argv, &i, r, &taken);
@@ -149,6 +162,8 @@ int rb_register_parse(int argc, char **argv, rb_register_request *r) {
     if (code) return code;
     if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
   }
+  const int code = check_outputs(r);
+  if (code) return code;
   if (r->solver->cohort) return check_cohort(r);
   if (r->solver->takes & RB_TAKES_CHANNELS) return check_anatomy(r);
   if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");

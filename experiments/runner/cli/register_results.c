@@ -214,6 +214,14 @@ done:
   return st;
 }
 
+/* Whether --outputs asks for it; without it all are. */
+static int wanted(const rb_register_request *r, const rb_output *o) {
+  const size_t length = strlen(o->name);
+  for (const char *at = r->outputs; at && *at; at += strcspn(at, ","), at += *at == ',')
+    if (strcspn(at, ",") == length && strncmp(at, o->name, length) == 0) return 1;
+  return !r->outputs;
+}
+
 /* Of this member's templates; what is common to all, by rank 0. */
 static rb_status write_outputs(const rb_register_request *r, const rb_register_inputs *in, void *state,
                                rb_quality *q) {
@@ -221,6 +229,7 @@ static rb_status write_outputs(const rb_register_request *r, const rb_register_i
   int64_t first, end;
   rb_team_share(r->team, in->problem.shape.templates, &first, &end);
   for (const rb_output *o = r->solver->outputs; o->name; o++) {
+    if (!wanted(r, o)) continue;
     if (o->kind == RB_OUTPUT_LABELS && !in->problem.shape.labels) continue;
     if (o->kind == RB_OUTPUT_SURFACES && !in->problem.shape.surfaces) continue;
     if (o->common) {

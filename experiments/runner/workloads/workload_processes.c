@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atlas-processes: `register atlas` on `processes` processes of one thread each, `inputs` images a process, as MPI's
- * launcher starts them (ha2009, section 4.5), files in, files out, in a temporary folder. Processes on a GPU share
- * it.
+ * launcher starts them (ha2009, section 4.5), files in, files out, in a temporary folder. On GPUs each process takes
+ * the next one; more processes than GPUs share them. `reduce`: where the mean is added, see solvers/atlas.
  *
  * What is told are the iterations by the program's own clock, and what part of them the mean takes: adding up the own
  * images, the sum over the processes and the waiting for the slowest. Verified: the atlas that lies in the file is,
@@ -12,6 +12,7 @@
 #include "experiments/runner/workloads/atlas_twin.h"
 #include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
+#include "kernels/base/device_info.h"
 #include "solvers/external/child.h"
 
 #include <limits.h>
@@ -28,6 +29,7 @@ typedef struct {
   const rb_case *c;
   int processes, inputs, iterations;
   rb_cohort cohort;
+  const char *reduce;
   char folder[1024], program[PATH_MAX], file[IMAGES_MOST][1100];
 } state;
 
@@ -86,12 +88,19 @@ static rb_status has_launcher(void) {
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
+  rb_device_info device;
   state *s = calloc(1, sizeof *s);
-  (void)b, (void)rotations;
+  (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
   RB_TRY(numbers_of(c, &s->processes, &s->inputs, &s->iterations));
   RB_TRY(has_launcher());
+  s->reduce = rb_case_axis(c, "reduce", "auto");
+  if (strcmp(s->reduce, "devices") == 0) {
+    RB_CHECK(b->kind == RB_CUDA, RB_EUNSUPPORTED, "no devices that could add the mean");
+    RB_CHECK(!rb_device_info_read(&device) || device.devices >= s->processes, RB_EUNSUPPORTED,
+             "%d processes, %d GPUs: NCCL wants one each", s->processes, device.devices);
+  }
   const ssize_t length = readlink("/proc/self/exe", s->program, sizeof s->program - 1);
   RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
   RB_TRY(rb_cohort_known(rb_case_axis(c, "data", "phantom"), s->processes * s->inputs, RB_ANTIALIAS, c->grid,
@@ -142,6 +151,10 @@ static rb_status run(void *p, int turn) {
                         (char *)(size_t)s->c->variant->name,
                         "--iterations",
                         iterations,
+                        "--reduce",
+                        (char *)(size_t)s->reduce,
+                        "--outputs",
+                        "atlas",
                         "--out",
                         out,
                         "--images"};
@@ -227,6 +240,11 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "time_solver", solver, "s", "iterations, by rank 0's clock");
   rb_outcome_metric(o, "rate_images", s->cohort.count * (double)s->iterations / solver, "1/s",
                     "images moved by one iteration, a second");
+  const json_t *on_devices = json_object_get(json_object_get(metrics, "results"), "mean_on_devices");
+  if (on_devices)
+    rb_outcome_metric(o, "mean_on_devices", json_number_value(on_devices), "1", "added by NCCL, not on hosts");
+  if (strcmp(s->reduce, "devices") == 0 && s->processes > 1)
+    RB_CHECK(json_number_value(on_devices) == 1, RB_EINVALID, "the mean was not added on devices, as asked");
   if (parts && json_object_size(parts))
     rb_outcome_metric(o, "share_average", 100 * average / solver, "%",
                       "of the iterations: the mean, its sum over processes and the waiting, on rank 0");
@@ -235,8 +253,12 @@ done:
   return st;
 }
 
-static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},    {"processes", RB_VALUES_COUNT},
-                                        {"inputs", RB_VALUES_COUNT}, {"iterations", RB_VALUES_COUNT},
-                                        {"data", "phantom nirep"},   {NULL, NULL}};
+static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
+                                        {"processes", RB_VALUES_COUNT},
+                                        {"inputs", RB_VALUES_COUNT},
+                                        {"iterations", RB_VALUES_COUNT},
+                                        {"data", "phantom nirep"},
+                                        {"reduce", "auto hosts devices"},
+                                        {NULL, NULL}};
 const rb_workload rb_workload_atlas_processes = {
     "atlas-processes", &rb_atlas_family, predict, footprint, setup, run, poison, verify, teardown, axes};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums over a team of arrays that lie on devices, without the way through the hosts: by NCCL, loaded at run time, on
+ * one CUDA device a member. */
+#ifndef RB_BASE_DEVICE_TEAM_H
+#define RB_BASE_DEVICE_TEAM_H
+
+#include "kernels/base/team.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rb_device_team rb_device_team;
+
+/* All members call it, with the CUDA backend open, and all end with the same status. RB_EUNSUPPORTED: libnccl.so.2
+ * (or the file that REGBENCH_NCCL names) is not at hand, or two members share a device. */
+rb_status rb_device_team_open(const rb_team *team, rb_device_team **out);
+/* values[n] on each member's device become the sums over all, in the order of its stream: nobody waits here. No sum
+ * may leave 32 bits. After a failure the team cannot be used any more. */
+rb_status rb_device_team_sum_whole(rb_device_team *d, int32_t *values, int64_t n);
+/* Takes NULL. */
+void rb_device_team_close(rb_device_team *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
