@@ -10,7 +10,8 @@
 typedef struct {
   rb_derivative_plan head;
   /* exact for all three schemes: each is a linear map of a line that commutes with shifts */
-  double *stencil[3]; /* periodic convolution kernel of d/dx_a: n_a values */
+  double *stencil[3];       /* periodic convolution kernel of d/dx_a: n_a values */
+  int64_t *tap[3], taps[3]; /* where it differs from 0: 2 or 8 places for finite differences */
 } ref_plan;
 
 /* All three schemes, either precision, axes of any length. */
@@ -44,20 +45,29 @@ static void make_stencil(double *s, int64_t n, rb_scheme scheme) {
   }
 }
 
+static void destroy(rb_derivative_plan *head) {
+  ref_plan *p = (ref_plan *)head;
+  for (int a = 0; a < 3; a++) rb_release(head->backend, p->stencil[a]), rb_release(head->backend, p->tap[a]);
+  free(p);
+}
+
 static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc, rb_derivative_plan **out) {
   rb_status st = RB_OK;
   ref_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
+  p->head.backend = backend;
   for (int a = 0; a < 3; a++) {
-    RB_TRY(rb_alloc(backend, (size_t)desc->grid.n[a] * sizeof(double), (void **)&p->stencil[a]));
-    make_stencil(p->stencil[a], desc->grid.n[a], desc->scheme);
+    const int64_t n = desc->grid.n[a];
+    RB_TRY(rb_alloc(backend, (size_t)n * sizeof(double), (void **)&p->stencil[a]));
+    RB_TRY(rb_alloc(backend, (size_t)n * sizeof(int64_t), (void **)&p->tap[a]));
+    make_stencil(p->stencil[a], n, desc->scheme);
+    for (int64_t m = 0; m < n; m++)
+      if (p->stencil[a][m] != 0) p->tap[a][p->taps[a]++] = m;
   }
   *out = &p->head;
-  return RB_OK;
+  p = NULL;
 done:
-  /* calloc left NULL in what was not reached */
-  for (int a = 0; p && a < 3; a++) rb_release(backend, p->stencil[a]);
-  free(p);
+  if (p) destroy(&p->head); /* calloc left NULL in what was not reached */
   return st;
 }
 
@@ -68,10 +78,9 @@ static double partial(const ref_plan *p, const void *f, int64_t offset, int axis
   int64_t n = d->grid.n[axis], stride = axis == 2 ? 1 : axis == 1 ? d->grid.n[2] : d->grid.n[1] * d->grid.n[2];
   int64_t at = i / stride % n, line = i - at * stride;
   double sum = 0;
-  for (int64_t j = 0; j < n; j++) {
-    double s = p->stencil[axis][rb_wrap(at - j, n)];
-    /* finite differences: all but 2 or 8 terms are 0 */
-    if (s != 0) sum += s * rb_value_get(d->dtype, f, offset + line + j * stride);
+  for (int64_t k = 0; k < p->taps[axis]; k++) {
+    const int64_t m = p->tap[axis][k];
+    sum += p->stencil[axis][m] * rb_value_get(d->dtype, f, offset + line + rb_wrap(at - m, n) * stride);
   }
   return sum;
 }
@@ -96,10 +105,26 @@ static rb_status divergence(rb_derivative_plan *head, const void *v, void *d) {
   return RB_OK;
 }
 
-static void destroy(rb_derivative_plan *head) {
-  ref_plan *p = (ref_plan *)head;
-  for (int a = 0; a < 3; a++) rb_release(head->backend, p->stencil[a]);
-  free(p);
+rb_status rb_derivative_oracle_at(const rb_derivative_desc *desc, int divergence, const void *in, int64_t count,
+                                  const int64_t *at, double *out) {
+  rb_status st = RB_OK;
+  const rb_backend *host;
+  rb_derivative_plan *head = NULL;
+  const int64_t n = rb_grid_points(desc->grid);
+  RB_TRY(rb_cpu_backend(&host));
+  RB_TRY(plan(host, desc, &head));
+  head->desc = *desc;
+  for (int64_t k = 0; k < count; k++) {
+    double d[3];
+    for (int a = 0; a < 3; a++) d[a] = partial((ref_plan *)head, in, divergence ? a * n : 0, a, at[k]);
+    if (divergence)
+      out[k] = d[0] + d[1] + d[2];
+    else
+      for (int a = 0; a < 3; a++) out[a * count + k] = d[a];
+  }
+done:
+  if (head) destroy(head);
+  return st;
 }
 
 const rb_derivative_ops rb_derivative_ref = {supports, plan, gradient, divergence, destroy};

@@ -8,9 +8,11 @@
 
 /* f -> c (B-spline: c = h * f along each axis, else c = f), then
  * out(p) = sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x_p) + first,  t = x_p - floor(x_p) */
+enum { REACH = 32 }; /* of the exact prefilter: |z|^32 = 5e-19 */
+
 typedef struct {
   rb_interp_plan head;
-  double *c, *line; /* coefficients [components][n1][n2][n3]; one line of an axis */
+  double *c, *line; /* coefficients [components][n1][n2][n3]; a line of an axis, its ends repeated */
 } ref_plan;
 
 /* All bases and boundaries, either precision; B-spline coefficients, weights and sums are double. */
@@ -23,8 +25,8 @@ static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_
   rb_status st = RB_OK;
   /* c is a copy in any basis: eval does not read the caller's field */
   size_t points = (size_t)rb_grid_points(desc->grid) * (size_t)desc->components;
-  /* room for a line of any axis */
-  const int64_t longest = desc->grid.n[0] + desc->grid.n[1] + desc->grid.n[2];
+  /* room for a line of any axis and the filter's reach on both sides */
+  const int64_t longest = desc->grid.n[0] + desc->grid.n[1] + desc->grid.n[2] + 2 * REACH;
   ref_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   RB_TRY(rb_alloc(backend, points * sizeof(double), (void **)&p->c));
@@ -41,10 +43,10 @@ done:
  * 15 taps (brunn2020 section 2.3.1): h_l = z^|l| / (1 + 2 sum_{m=1..7} z^m), |l| <= 7. */
 static void prefilter_axis(double *c, rb_grid g, int axis, rb_prefilter kind, double *line) {
   const double z = RB_BSPLINE_POLE;
-  /* z = sqrt(3) - 2, |z|^32 = 5e-19. Divided by the sum of all taps in both cases: for the exact filter
+  /* z = sqrt(3) - 2. Divided by the sum of all taps in both cases: for the exact filter
    * 1 / (1 + 2 sum_{l >= 1} z^l) = (1 - z) / (1 + z) = sqrt(3). */
-  int reach = kind == RB_PREFILTER_EXACT ? 32 : 7;
-  double h[33], sum = 1;
+  int reach = kind == RB_PREFILTER_EXACT ? REACH : 7;
+  double h[REACH + 1], sum = 1;
   for (int l = 0; l <= reach; l++) h[l] = pow(z, l);
   for (int l = 1; l <= reach; l++) sum += 2 * h[l]; /* taps l and -l are equal */
   for (int l = 0; l <= reach; l++) h[l] /= sum;
@@ -52,11 +54,12 @@ static void prefilter_axis(double *c, rb_grid g, int axis, rb_prefilter kind, do
   for (int64_t start = 0; start < rb_grid_points(g); start++) {
     /* values at coordinate 0 of the axis begin the lines; periodic, also where a line is shorter than the filter */
     if (start / stride % n != 0) continue;
+    for (int64_t k = -reach; k < n + reach; k++) line[reach + k] = c[start + rb_wrap(k, n) * stride];
     for (int64_t k = 0; k < n; k++) {
-      line[k] = 0; /* from the farthest tap on the left to that on the right; z < 0, so signs alternate */
-      for (int l = -reach; l <= reach; l++) line[k] += h[abs(l)] * c[start + rb_wrap(k + l, n) * stride];
+      double value = 0; /* from the farthest tap on the left to that on the right; z < 0, so signs alternate */
+      for (int l = -reach; l <= reach; l++) value += h[abs(l)] * line[reach + k + l];
+      c[start + k * stride] = value;
     }
-    for (int64_t k = 0; k < n; k++) c[start + k * stride] = line[k];
   }
 }
 

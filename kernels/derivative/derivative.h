@@ -54,6 +54,11 @@ double rb_derivative_bytes(const rb_derivative_desc *desc);
 /* Largest accepted |g - oracle| for |f| <= range. */
 double rb_derivative_tolerance(const rb_derivative_desc *desc, double range);
 
+/* What cpu/ref gives at the nodes at[count] of a field (or of three) on the host, float64: out[3][count] of a
+ * gradient, out[count] of a divergence. For grids on which all of cpu/ref would take too long. */
+rb_status rb_derivative_oracle_at(const rb_derivative_desc *desc, int divergence, const void *in, int64_t count,
+                                  const int64_t *at, double *out);
+
 rb_status rb_scheme_parse(const char *name, rb_scheme *out);
 
 static const double rb_fd8[4] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};

@@ -2,6 +2,8 @@
 #include "experiments/runner/inputs/host_apply.h"
 #include "kernels/registry/registry.h"
 
+#include <stdlib.h>
+
 rb_status rb_to_backend(const rb_backend *b, const void *host, rb_dtype dtype, int64_t count, rb_array *out) {
   rb_status st = RB_OK;
   RB_TRY(rb_array_create(b, dtype, count, out));
@@ -33,6 +35,39 @@ rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *d, const voi
 done:
   rb_interp_destroy(plan);
   rb_array_destroy(&values), rb_array_destroy(&points), rb_array_destroy(&field);
+  return st;
+}
+
+enum { PIECE = 1 << 18 }; /* points at a time */
+
+rb_status rb_host_interp_floats(const rb_variant *v, const rb_interp_desc *desc, const float *f, int64_t np,
+                                const float *x, double *out) {
+  rb_status st = RB_OK;
+  rb_interp_desc d = *desc;
+  rb_interp_plan *plan = NULL;
+  rb_array field = {0}, points = {0}, values = {0};
+  const int64_t n = rb_grid_points(d.grid), room = np < PIECE ? np : PIECE;
+  double *wide = malloc((size_t)(n > 3 * room ? n : 3 * room) * sizeof *wide);
+  RB_CHECK(wide, RB_ENOMEM, "host memory: %zu bytes for a reference", (size_t)n * sizeof *wide);
+  d.dtype = RB_F64;
+  for (int64_t i = 0; i < n; i++) wide[i] = (double)f[i];
+  RB_TRY(rb_interp_create(v, &d, &plan));
+  RB_TRY(rb_to_backend(plan->backend, wide, RB_F64, n, &field));
+  RB_TRY(rb_interp_load(plan, field));
+  for (int64_t at = 0; at < np; at += room) {
+    const int64_t count = np - at < room ? np - at : room;
+    for (int a = 0; a < 3; a++)
+      for (int64_t i = 0; i < count; i++) wide[a * count + i] = (double)x[a * np + at + i];
+    rb_array_destroy(&points), rb_array_destroy(&values);
+    RB_TRY(rb_to_backend(plan->backend, wide, RB_F64, 3 * count, &points));
+    RB_TRY(rb_poisoned(plan->backend, RB_F64, count, &values));
+    RB_TRY(rb_interp_eval(plan, count, points, values));
+    RB_TRY(rb_array_download(values, out + at));
+  }
+done:
+  rb_interp_destroy(plan);
+  rb_array_destroy(&values), rb_array_destroy(&points), rb_array_destroy(&field);
+  free(wide);
   return st;
 }
 

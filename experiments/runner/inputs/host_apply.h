@@ -11,6 +11,10 @@
 /* f [components][n], x [3][np], out [components][np], in desc->dtype. */
 rb_status rb_host_interp(const rb_variant *v, const rb_interp_desc *desc, const void *f, int64_t np, const void *x,
                          void *out);
+/* Of a field of float32 at points of float32, in whatever precision desc has (float64: out is, too): `v` reads them
+ * in pieces. f [n], x [3][np], one component. */
+rb_status rb_host_interp_floats(const rb_variant *v, const rb_interp_desc *desc, const float *f, int64_t np,
+                                const float *x, double *out);
 /* divergence 0: in one field, out three; 1: the reverse. */
 rb_status rb_host_derivative(const rb_variant *v, const rb_derivative_desc *desc, int divergence, const void *in,
                              void *out);
