@@ -32,6 +32,26 @@ done:
   return st;
 }
 
+rb_status rb_displacement_lattice(const char *path, rb_volume *out) {
+  rb_status st = RB_OK;
+  nifti_image *h = NULL;
+  *out = (rb_volume){0};
+  nifti_set_debug_level(0);
+  RB_TRY(rb_input_file(path));
+  RB_TRY(rb_nifti_header_check(path));
+  h = nifti_image_read(path, 0);
+  RB_CHECK(h && h->nx > 0 && h->ny > 0 && h->nz > 0 && (h->nu == 3 || h->nt == 3) &&
+               (int64_t)h->nvox == 3 * (int64_t)h->nx * h->ny * h->nz,
+           RB_EFORMAT, "%s is no displacement: a 5D NIfTI file of three components", path);
+  out->grid = rb_grid_make(h->nz, h->ny, h->nx);
+  out->spacing[0] = fabs((double)h->dz), out->spacing[1] = fabs((double)h->dy), out->spacing[2] = fabs((double)h->dx);
+  out->header = h;
+  h = NULL;
+done:
+  if (h) nifti_image_free(h);
+  return st;
+}
+
 rb_status rb_displacement_read(const char *path, rb_grid g, float *u) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(g);

@@ -15,4 +15,7 @@ rb_status rb_displacement_write(const char *path, const rb_volume *like, rb_grid
  * such file. RB_EFORMAT: not of `grid`, no vectors of float32 or float64, an affine without inverse, damaged, values
  * that are not finite. */
 rb_status rb_displacement_read(const char *path, rb_grid grid, float *u);
+/* Where such a file's voxels lie: geometry without voxels, for rb_displacement_read and as `like`; rb_volume_free.
+ * RB_ENOTFOUND, RB_EFORMAT: no field of three components. */
+rb_status rb_displacement_lattice(const char *path, rb_volume *out);
 #endif

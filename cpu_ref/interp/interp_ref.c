@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* f -> c (B-spline: c = h * f along each axis, else c = f), then
- * out(p) = sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x_p) + first,  t = x_p - floor(x_p) */
 enum { REACH = 32 }; /* of the exact prefilter: |z|^32 = 5e-19 */
 
+/* f -> c (B-spline: c = h * f along each axis, else a copy), then
+ * out(p) = sum_ijk w_i(t1) w_j(t2) w_k(t3) c[b1+i, b2+j, b3+k],  b = floor(x_p) + first,  t = x_p - floor(x_p) */
 typedef struct {
   rb_interp_plan head;
   double *c, *line; /* coefficients [components][n1][n2][n3]; a line of an axis, its ends repeated */
@@ -23,19 +23,16 @@ static rb_status supports(const rb_interp_desc *desc) {
 
 static rb_status plan(const rb_backend *backend, const rb_interp_desc *desc, rb_interp_plan **out) {
   rb_status st = RB_OK;
-  /* c is a copy in any basis: eval does not read the caller's field */
-  size_t points = (size_t)rb_grid_points(desc->grid) * (size_t)desc->components;
-  /* room for a line of any axis and the filter's reach on both sides */
-  const int64_t longest = desc->grid.n[0] + desc->grid.n[1] + desc->grid.n[2] + 2 * REACH;
+  const int64_t values = rb_grid_points(desc->grid) * desc->components,
+                longest = desc->grid.n[0] + desc->grid.n[1] + desc->grid.n[2] + 2 * REACH;
   ref_plan *p = calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
-  RB_TRY(rb_alloc(backend, points * sizeof(double), (void **)&p->c));
+  RB_TRY(rb_alloc(backend, (size_t)values * sizeof(double), (void **)&p->c));
   RB_TRY(rb_alloc(backend, (size_t)longest * sizeof(double), (void **)&p->line));
   *out = &p->head;
   return RB_OK;
 done:
-  if (p) rb_release(backend, p->c);
-  free(p);
+  if (p) rb_release(backend, p->c), free(p);
   return st;
 }
 

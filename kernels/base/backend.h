@@ -44,6 +44,7 @@ typedef struct rb_backend {
   rb_status (*record_end)(void **recording);
   rb_status (*replay)(void *recording);
   void (*drop)(void *recording);
+  const struct rb_device_team_ops *team; /* sums over a team of arrays here (device_team.h); NULL: by the hosts */
   int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
                  */
 } rb_backend;

@@ -12,14 +12,18 @@ extern "C" {
 
 typedef struct rb_device_team rb_device_team;
 
-/* All members call it, with the CUDA backend open, and all end with the same status. RB_EUNSUPPORTED: libnccl.so.2
- * (or the file that REGBENCH_NCCL names) is not at hand, or two members share a device. */
-rb_status rb_device_team_open(const rb_team *team, rb_device_team **out);
-/* values[n] on each member's device become the sums over all, in the order of its stream: nobody waits here. No sum
- * may leave 32 bits. After a failure the team cannot be used any more. */
-rb_status rb_device_team_sum_whole(rb_device_team *d, int32_t *values, int64_t n);
-/* Takes NULL. */
-void rb_device_team_close(rb_device_team *d);
+/* Of a backend, whose arrays it adds. */
+typedef struct rb_device_team_ops {
+  /* All members call it, and all end with the same status. RB_EUNSUPPORTED: libnccl.so.2 (or the file that
+   * REGBENCH_NCCL names) is not at hand, or two members share a device. */
+  rb_status (*open)(const rb_team *team, rb_device_team **out);
+  /* values[n] on each member's device become the sums over all, in the order of its stream: nobody waits here. No sum
+   * may leave 32 bits. After a failure the team cannot be used any more. */
+  rb_status (*sum_whole)(rb_device_team *d, int32_t *values, int64_t n);
+  void (*close)(rb_device_team *d); /* takes NULL */
+} rb_device_team_ops;
+/* Those of the CUDA backend. */
+extern const rb_device_team_ops rb_device_team_nccl;
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CUDA memory, stream and event timer of the current device. */
+#include "kernels/base/device_team.h"
 #include "kernels/base/team.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/pinned.h"
@@ -238,9 +239,25 @@ static void cuda_drop(void *recording) {
 
 /* In the order of rb_backend's fields; the last tells whether kernels are emulated on a CPU. */
 static const rb_backend backend = {
-    "cuda",      RB_CUDA,          cuda_alloc,        cuda_release,    cuda_upload, cuda_download,
-    cuda_fill,   cuda_sync,        cuda_timer_start,  cuda_timer_stop, cuda_stamp,  cuda_stamp_interval,
-    cuda_memory, cuda_cache_bytes, cuda_record_begin, cuda_record_end, cuda_replay, cuda_drop,
+    "cuda",
+    RB_CUDA,
+    cuda_alloc,
+    cuda_release,
+    cuda_upload,
+    cuda_download,
+    cuda_fill,
+    cuda_sync,
+    cuda_timer_start,
+    cuda_timer_stop,
+    cuda_stamp,
+    cuda_stamp_interval,
+    cuda_memory,
+    cuda_cache_bytes,
+    cuda_record_begin,
+    cuda_record_end,
+    cuda_replay,
+    cuda_drop,
+    &rb_device_team_nccl,
 #ifdef RB_CUDA_EMULATED
     1,
 #else

@@ -2,7 +2,6 @@
 /* Stand-in for the CUDA backend in builds without nvcc: everything that asks for a GPU learns why. */
 #include "kernels/base/backend.h"
 #include "kernels/base/device_info.h"
-#include "kernels/base/device_team.h"
 
 #include <string.h>
 
@@ -22,15 +21,5 @@ rb_status rb_device_bus(char *out, int size) {
   (void)out, (void)size;
   return RB_FAIL(RB_EDEVICE, "built without CUDA");
 }
-rb_status rb_device_team_open(const rb_team *team, rb_device_team **out) {
-  (void)team;
-  *out = NULL;
-  return RB_FAIL(RB_EDEVICE, "built without CUDA");
-}
-rb_status rb_device_team_sum_whole(rb_device_team *d, int32_t *values, int64_t n) {
-  (void)d, (void)values, (void)n;
-  return RB_FAIL(RB_EDEVICE, "built without CUDA");
-}
-void rb_device_team_close(rb_device_team *d) { (void)d; }
 void rb_profiler_start(void) {}
 void rb_profiler_stop(void) {}

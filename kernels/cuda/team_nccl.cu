@@ -84,7 +84,13 @@ typedef struct {
   nccl_id id;
 } agreement;
 
-rb_status rb_device_team_open(const rb_team *team, rb_device_team **out) {
+static void close_team(rb_device_team *d) {
+  if (!d) return;
+  if (d->comm) nccl.destroy(d->comm);
+  free(d);
+}
+
+static rb_status open_team(const rb_team *team, rb_device_team **out) {
   static char names[RB_TEAM_MOST][NAME_BYTES]; /* no allocation that could fail on one member alone */
   rb_status st = RB_OK;
   char mine[NAME_BYTES];
@@ -114,19 +120,15 @@ done:
   if (st == RB_OK)
     *out = d;
   else
-    rb_device_team_close(d);
+    close_team(d);
   return st;
 }
 
-rb_status rb_device_team_sum_whole(rb_device_team *d, int32_t *values, int64_t n) {
+static rb_status sum_whole(rb_device_team *d, int32_t *values, int64_t n) {
   rb_status st = RB_OK;
   NCCL_TRY(nccl.sum(values, values, (size_t)n, NCCL_INT32, NCCL_SUM, d->comm, rb_cuda_stream()));
 done:
   return st;
 }
 
-void rb_device_team_close(rb_device_team *d) {
-  if (!d) return;
-  if (d->comm) nccl.destroy(d->comm);
-  free(d);
-}
+extern "C" const rb_device_team_ops rb_device_team_nccl = {open_team, sum_whole, close_team};

@@ -348,26 +348,6 @@ done:
   return st;
 }
 
-/* Where the team adds the mean: `sums` on the host, or `devices`. All members together. */
-static rb_status choose_reduction(rb_atlas *a) {
-  rb_status st = RB_OK;
-  const rb_atlas_reduce asked = a->options.reduce;
-  const int shared = a->team->size > 1 && !a->reference, cuda = a->backend->kind == RB_CUDA;
-  RB_CHECK(cuda || asked != RB_REDUCE_DEVICES, RB_EUNSUPPORTED, "%s has no devices that could add the mean",
-           a->variant->name);
-  if (!shared) return RB_OK;
-  if (cuda && asked != RB_REDUCE_HOSTS) {
-    st = rb_device_team_open(a->team, &a->devices);
-    if (st == RB_OK || asked == RB_REDUCE_DEVICES || st != RB_EUNSUPPORTED) return st;
-    rb_clear(); /* no NCCL, or a device for two: the hosts do it */
-    st = RB_OK;
-  }
-  a->sums = malloc((size_t)rb_grid_points(a->full) * sizeof *a->sums);
-  RB_TRY(rb_team_agree(a->team, a->sums ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
-done:
-  return st;
-}
-
 rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
                           const float *const *images, const float *reference, const rb_team *team, rb_atlas **out) {
   rb_status st = RB_OK;
@@ -393,7 +373,7 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   }
   if (st == RB_OK) st = rb_atlas_checkpoint_open(a);
   RB_TRY(rb_team_agree(team, st));
-  RB_TRY(choose_reduction(a));
+  RB_TRY(rb_atlas_choose_reduction(a));
   if (options->scale == RB_SCALE_COHORT) RB_TRY(reduce_ranges(a));
   *out = a;
   a = NULL;
@@ -405,7 +385,7 @@ done:
 void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
-  rb_device_team_close(a->devices);
+  if (a->devices) a->backend->team->close(a->devices);
   for (int k = 0; k < a->own; k++) free(a->member[k].kept);
   free(a->rows), free(a->packed), free(a->gathered), free(a->differences), free(a->sums), free(a->room),
       free(a->member);

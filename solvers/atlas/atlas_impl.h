@@ -92,6 +92,8 @@ size_t rb_atlas_value_size(const rb_atlas *a);
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
 /* Gives them back; `keep`: the displacements go to the host for the next level. */
 rb_status rb_atlas_level_end(rb_atlas *a, int keep);
+/* Where the team adds the mean: `sums` on the host, or `devices`. All members together. */
+rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);

@@ -139,6 +139,26 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
 
 /* ---- the mean --------------------------------------------------------------------------------------------- */
 
+/* Where the team adds the mean: `sums` on the host, or `devices`. All members together. */
+rb_status rb_atlas_choose_reduction(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const rb_atlas_reduce asked = a->options.reduce;
+  const int shared = a->team->size > 1 && !a->reference, devices = a->backend->team != NULL;
+  RB_CHECK(devices || asked != RB_REDUCE_DEVICES, RB_EUNSUPPORTED, "%s has no devices that could add the mean",
+           a->variant->name);
+  if (!shared) return RB_OK;
+  if (devices && asked != RB_REDUCE_HOSTS) {
+    st = a->backend->team->open(a->team, &a->devices);
+    if (st == RB_OK || asked == RB_REDUCE_DEVICES || st != RB_EUNSUPPORTED) return st;
+    rb_clear(); /* no NCCL, or a device for two: the hosts do it */
+    st = RB_OK;
+  }
+  a->sums = malloc((size_t)rb_grid_points(a->full) * sizeof *a->sums);
+  RB_TRY(rb_team_agree(a->team, a->sums ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
+done:
+  return st;
+}
+
 /* Of this member's images, intensities in [0, 1] as whole numbers, 2^20 a unit; brought to the host where a team adds
  * them there. */
 static rb_status own_sums(rb_atlas *a) {
@@ -169,7 +189,7 @@ rb_status rb_atlas_update_mean(rb_atlas *a) {
   if (a->reference) return RB_OK;
   RB_TRY(rb_team_agree(a->team, own_sums(a))); /* nobody waits in the sum for one that has failed */
   if (a->sums) RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
-  if (a->devices) st = rb_device_team_sum_whole(a->devices, rb_average_sums(a->average), n);
+  if (a->devices) st = a->backend->team->sum_whole(a->devices, rb_average_sums(a->average), n);
   if (st == RB_OK) st = mean_of_sums(a);
   RB_TRY(rb_team_agree(a->team, st));
 done:

@@ -16,4 +16,6 @@ void rb_displaced_labels(rb_grid g, const float *u, const float *labels, float *
 /* w [3][n] with w + u(x + w) = 0, to 1e-5 voxels where u can be inverted there; u fades to 0 over a voxel beyond the
  * grid. */
 void rb_displacement_inverse(rb_grid g, const float *u, float *out);
+/* y with y + u(y) = x, in voxels, by the same method from y = x on; returns how far y + u(y) is off. */
+double rb_displacement_find(rb_grid g, const float *u, const double x[3], double y[3]);
 #endif

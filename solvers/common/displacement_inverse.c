@@ -82,6 +82,11 @@ static double invert_at(rb_grid g, const float *u, const double x[3], double y[3
   return left;
 }
 
+double rb_displacement_find(rb_grid g, const float *u, const double x[3], double y[3]) {
+  memcpy(y, x, 3 * sizeof *y);
+  return invert_at(g, u, x, y);
+}
+
 /* Every row along axis 3 is worked on by one thread from its first node on, so the result does not depend on the
  * number of threads. A node starts from its neighbour's answer; where that ends more than 1e-3 voxels off, the node's
  * own place is tried, and the better answer taken. w is the best found even where u cannot be inverted. */

@@ -14,6 +14,7 @@ int rb_cmd_compare(int argc, char **argv);
 int rb_cmd_probe(int argc, char **argv);
 int rb_cmd_data(int argc, char **argv);
 int rb_cmd_register(int argc, char **argv);
+int rb_cmd_apply(int argc, char **argv);
 int rb_cmd_measure(int argc, char **argv);
 int rb_cmd_doctor(int argc, char **argv);
 

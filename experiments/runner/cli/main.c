@@ -23,6 +23,7 @@ static const struct {
     {"describe", rb_cmd_describe, "one experiment: its cases, columns, claims, needs"},
     {"run", rb_cmd_run, "verify and measure experiments, write records"},
     {"register", rb_cmd_register, "register two images of your own"},
+    {"apply", rb_cmd_apply, "carry images, labels, points, meshes by displacements"},
     {"measure", rb_cmd_measure, "distances of surfaces of your own"},
     {"check", rb_cmd_check, "every variant against its oracle and its family's properties"},
     {"report", rb_cmd_report, "tables, verdicts and plots from records"},
