@@ -29,9 +29,9 @@ for f in one three far; do expect 0 " 0 open edges" "$bin" data surface $f.nii -
 expect 0 " (4[0-9][0-9]|500) faces, .* 0 open edges" "$bin" data surface one.nii --level 0.5 --out coarse.gii --faces 500
 
 # distances
-expect 0 "usage: regbench measure surfaces" "$bin" measure --help
+expect 0 "regbench measure surfaces" "$bin" measure --help
 expect 2 "what" "$bin" measure
-expect 2 "'points' is not known" "$bin" measure points a b
+expect 2 "'curves' is not known" "$bin" measure curves a b
 expect 2 "two surfaces are needed" "$bin" measure surfaces one.gii --sigma 2
 expect 2 "--sigma is needed" "$bin" measure surfaces one.gii three.gii
 expect 2 "unknown method" "$bin" measure surfaces one.gii three.gii --sigma 2 --method fast

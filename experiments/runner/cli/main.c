@@ -24,7 +24,7 @@ static const struct {
     {"run", rb_cmd_run, "verify and measure experiments, write records"},
     {"register", rb_cmd_register, "register two images of your own"},
     {"apply", rb_cmd_apply, "carry images, labels, points, meshes by displacements"},
-    {"measure", rb_cmd_measure, "distances of surfaces of your own"},
+    {"measure", rb_cmd_measure, "numbers of your own images, labels, fields, points, surfaces"},
     {"check", rb_cmd_check, "every variant against its oracle and its family's properties"},
     {"report", rb_cmd_report, "tables, verdicts and plots from records"},
     {"compare", rb_cmd_compare, "two records, case by case"},
