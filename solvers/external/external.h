@@ -6,7 +6,9 @@
  * displacement that it leaves (field.nii.gz, as ITK writes one) and by nothing else that it writes or says: images
  * and labels are carried by it here, by the same code for every program.
  *
- * plastimatch-log-demons: ITK's log-domain demons as packaged by Debian (plastimatch), all cores. */
+ * plastimatch-log-demons: ITK's log-domain demons as packaged by Debian (plastimatch), all cores.
+ * elastix-squares, elastix-information: elastix's B-splines by mean squares and mutual information (Debian's 5.0.1).
+ */
 #ifndef RB_EXTERNAL_H
 #define RB_EXTERNAL_H
 
@@ -17,7 +19,8 @@ extern const rb_family rb_external_family;
 
 typedef struct {
   int iterations;                      /* 75 */
-  double sigma_fluid, sigma_diffusion; /* voxels: 3, 2 */
+  double sigma_fluid, sigma_diffusion; /* of demons, voxels: 3, 2 */
+  double knots;                        /* between B-splines, voxels: 10 */
 } rb_external_options;
 
 enum { RB_EXTERNAL_ARGUMENTS = 16 };

@@ -34,17 +34,22 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
   snprintf(out, size, "%s", version);
 }
 
-/* The options that the program's demons and ours share, with the same defaults, so that both can be run alike. */
+/* What ITK's demons and ours share has the same defaults, so that both can be run alike. */
 #define AT(field) offsetof(rb_external_options, field)
 static const rb_solver_option options[] = {
-    {"sigma-fluid", RB_OPTION_REAL, AT(sigma_fluid), .least = 0, .unit = "voxel", .help = "smoothing of each update"},
+    {"sigma-fluid", RB_OPTION_REAL, AT(sigma_fluid), .least = 0, .unit = "voxel",
+     .help = "of demons: smoothing of each update"},
     {"sigma-diffusion", RB_OPTION_REAL, AT(sigma_diffusion), .least = 0, .unit = "voxel",
-     .help = "smoothing of the velocity"},
-    {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1", .help = "as many, always"},
+     .help = "of demons: smoothing of the velocity"},
+    {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1",
+     .help = "as many, always; of elastix on each of four resolutions (its manual: 250 to 2000)"},
+    {"knots", RB_OPTION_REAL, AT(knots), .least = RB_POSITIVE, .unit = "voxel",
+     .help = "of elastix: between B-splines"},
     {NULL},
 };
 static void defaults(void *o) {
-  *(rb_external_options *)o = (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2};
+  *(rb_external_options *)o =
+      (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2, .knots = 10};
 }
 
 /* The child's memory is its own: ITK holds some forty fields. Of our own: displacement and one image. Both estimates
@@ -210,7 +215,7 @@ static const rb_output outputs[] = {
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
 
-/* One variant, without another to fall back on: where the program is missing, create says which package to
+/* Where the program is missing, create says which package to
  * install. */
 const rb_solver rb_solver_external = {
     .family = &rb_external_family,
