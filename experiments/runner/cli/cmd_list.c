@@ -59,7 +59,7 @@ static void list_families(int variants) {
 }
 
 /* What is timed as a whole program: no solver of the contract, but listed beside them. */
-static const rb_family *const programs[] = {&rb_register_family};
+static const rb_family *const programs[] = {&rb_register_family, &rb_contest_family};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 static void list_variants(const rb_family *f, const rb_solver *s) {

@@ -111,4 +111,6 @@ const char *rb_workload_values(const char *kind, const char *axis);
 #undef RB_WORKLOAD
 /* The verb register as a family of programs; its workload is register-files. */
 extern const rb_family rb_register_family;
+/* Registration programs against each other; its workload is contest. */
+extern const rb_family rb_contest_family;
 #endif

@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* register-files: the verb `register claire` as a user runs it, files in, files out: this program as a child process
- * on a pair of NIfTI files with labels, in a temporary folder. The data set's own files where the pair comes from one
- * (256 x 300 x 256 for nirep, brought to the case's size by the verb), else a phantom's at that size.
+/* register-files: the verb `register claire` as a user runs it, files in, files out (register_child.h).
  *
  * Timed: the child from start to end: loading CUDA, reading, resampling, the solve, det F, labels, compressing and
  * writing. Verified: what lies in the files. The velocity read back has, in float64 on the CPU, the mismatch and
  * gradient that metrics.json tells, and what the same float64 solver makes of it (warped template, displacement, det
  * F) is what the other files hold; labels overlap as metrics.json says. */
-#include "datasets/displacement_file.h"
-#include "datasets/manifest.h"
-#include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/workloads/measure.h"
-#include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/workloads/register_child.h"
 #include "experiments/runner/workloads/registration.h"
-#include "datasets/temporary.h"
 #include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/common/by_displacement.h"
-#include "solvers/external/child.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Limits: some ten times the worst of the recorded runs, nine in float32 (image 9e-7, displacement 7e-6), four with
  * weights of 8 bits (1.1e-3). Extremes and Dice differ by what the files' float32 and the JSON's digits lose. */
@@ -32,7 +23,7 @@ static const double IMAGE_LIMIT = 1e-5, DISPLACEMENT_LIMIT = 1e-4, TEXTURE_FIELD
                     DICE_LIMIT = 1e-6;
 /* The child reads a data set's own files, at the data's resolution: both images and labels, three times over while
  * they are brought to the grid. */
-enum { OWN_FILES = 12, NIREP_VOXELS = 256 * 300 * 256 };
+enum { OWN_FILES = 12 };
 
 /* ops: the solver's variant by name */
 static const rb_variant variants[] = {
@@ -50,9 +41,7 @@ const rb_family rb_register_family = {
 
 typedef struct {
   const rb_case *c;
-  rb_pair pair;
-  char folder[1024], program[PATH_MAX];
-  char images[2][PATH_MAX], labels[2][PATH_MAX]; /* files; labels may be "" */
+  rb_register_child child;
 } state;
 
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
@@ -66,102 +55,42 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
     *host = rb_claire_verification_bytes(v, &o, c->grid); /* the child's is freed by then */
   }
   rb_clear();
-  *host += OWN_FILES * (size_t)NIREP_VOXELS * sizeof(float);
+  *host += OWN_FILES * (size_t)RB_NIREP_VOXELS * sizeof(float);
 }
 static size_t footprint(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
 
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
-  if (s->folder[0]) rb_temporary_remove(s->folder);
-  rb_pair_free(&s->pair);
+  rb_register_child_free(&s->child);
   free(s);
-}
-
-/* ---- the files ------------------------------------------------------------------------------------------- */
-
-static const rb_volume *like_of(const state *s) { return s->pair.like.header ? &s->pair.like : NULL; }
-
-static rb_status own_files(state *s, const rb_manifest *m, const rb_manifest_pair *pair) {
-  rb_status st = RB_OK;
-  const char *images[2] = {pair->template_image, pair->reference},
-             *labels[2] = {pair->template_labels, pair->reference_labels};
-  for (int i = 0; i < 2; i++) {
-    RB_TRY(rb_manifest_path(m, images[i], s->images[i], PATH_MAX));
-    if (labels[i]) RB_TRY(rb_manifest_path(m, labels[i], s->labels[i], PATH_MAX));
-  }
-done:
-  return st;
-}
-
-static rb_status made_files(state *s) {
-  static const char *const names[2] = {"template.nii.gz", "reference.nii.gz"}, *const labels[2] = {
-                                                                                   "template-labels.nii.gz",
-                                                                                   "reference-labels.nii.gz"};
-  rb_status st = RB_OK;
-  for (int i = 0; i < 2; i++) {
-    snprintf(s->images[i], PATH_MAX, "%s/%s", s->folder, names[i]);
-    RB_TRY(rb_volume_write(s->images[i], like_of(s), s->pair.grid, s->pair.image[i]));
-    if (!s->pair.labels[0] || !s->pair.labels[1]) continue;
-    snprintf(s->labels[i], PATH_MAX, "%s/%s", s->folder, labels[i]);
-    RB_TRY(rb_volume_write(s->labels[i], like_of(s), s->pair.grid, s->pair.labels[i]));
-  }
-done:
-  return st;
 }
 
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
-  const char *data = rb_case_axis(c, "data", "phantom");
-  rb_manifest *set = NULL;
-  const rb_manifest_pair *pair;
   state *s = calloc(1, sizeof *s);
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
-  const ssize_t length = readlink("/proc/self/exe", s->program, sizeof s->program - 1);
-  RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
-  RB_TRY(rb_pair_load(data, RB_ANTIALIAS, c->grid, &s->pair));
-  RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
-  const int own = rb_manifest_of_pair(data, &set, &pair) == RB_OK;
-  rb_clear();
-  RB_TRY(own ? own_files(s, set, pair) : made_files(s));
+  RB_TRY(rb_register_child_create(rb_case_axis(c, "data", "phantom"), c->grid, &s->child));
   rb_memory_reset_peak(b->kind); /* what making a phantom took is not the child's */
   *out = s;
   s = NULL;
 done:
-  rb_manifest_free(set);
   teardown(s);
   return st;
 }
 
 static rb_status run(void *p, int turn) {
   state *s = p;
-  char size[64], out[1100];
-  char *arguments[24] = {s->program,   "register",   "claire",
-                         "--template", s->images[0], "--reference",
-                         s->images[1], "--variant",  (char *)(size_t)s->c->variant->ops,
-                         "--size",     size,         "--out",
-                         out};
-  int count = 13;
   (void)turn;
-  snprintf(size, sizeof size, "%lld,%lld,%lld", (long long)s->c->grid.n[2], (long long)s->c->grid.n[1],
-           (long long)s->c->grid.n[0]);
-  snprintf(out, sizeof out, "%s/out", s->folder);
-  if (s->labels[0][0])
-    arguments[count] = "--template-labels", arguments[count + 1] = s->labels[0],
-    arguments[count + 2] = "--reference-labels", arguments[count + 3] = s->labels[1];
-  return rb_child_run(s->folder, arguments, &rb_interrupted);
+  return rb_register_child_run(&s->child, "claire", s->c->variant->ops, NULL);
 }
-
 /* Nothing of an earlier run may pass for this one's. */
 static rb_status poison(void *p, int turn) {
   state *s = p;
-  char out[1100];
   (void)turn;
-  snprintf(out, sizeof out, "%s/out", s->folder);
-  rb_temporary_remove(out);
-  return access(out, F_OK) == 0 ? RB_FAIL(RB_EIO, "cannot remove %s", out) : RB_OK;
+  return rb_register_child_clear(&s->child);
 }
 
 /* ---- what is verified ------------------------------------------------------------------------------------- */
@@ -188,46 +117,25 @@ static rb_status truth_of(state *s, const float *velocity, truth *t) {
   RB_CHECK(t->warped && t->displacement && t->det, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &v));
   rb_claire_twin(v, &config, &wide);
-  RB_TRY(rb_claire_create(&wide, &o, s->c->grid, s->pair.image[RB_TEMPLATE], s->pair.image[RB_REFERENCE], &c));
+  RB_TRY(rb_claire_create(&wide, &o, s->c->grid, s->child.pair.image[RB_TEMPLATE], s->child.pair.image[RB_REFERENCE],
+                          &c));
   RB_TRY(rb_claire_evaluate(c, velocity, &t->mismatch, &t->gradient));
   RB_TRY(rb_claire_displacement(c, t->displacement));
-  RB_TRY(rb_displaced_image(s->c->grid, t->displacement, s->pair.image[RB_TEMPLATE], t->warped));
+  RB_TRY(rb_displaced_image(s->c->grid, t->displacement, s->child.pair.image[RB_TEMPLATE], t->warped));
   RB_TRY(rb_claire_jacobian(c, t->det, &extremes));
 done:
   rb_claire_destroy(c);
   return st;
 }
 
-/* A vector file in cells along x1, x2, x3. */
-static rb_status read_vectors(state *s, const char *name, float *out) {
-  char path[1200];
-  snprintf(path, sizeof path, "%s/out/%s", s->folder, name);
-  return rb_displacement_read(path, s->c->grid, out);
-}
-
-static rb_status read_one(state *s, const char *name, rb_volume *v) {
-  rb_status st = RB_OK;
-  char path[1200];
-  snprintf(path, sizeof path, "%s/out/%s", s->folder, name);
-  RB_TRY(rb_volume_read(path, v));
-  for (int a = 0; a < 3; a++) RB_CHECK(v->grid.n[a] == s->c->grid.n[a], RB_EFORMAT, "%s has another grid", path);
-done:
-  return st;
-}
-
-static double number(const json_t *j, const char *outer, const char *inner) {
-  const json_t *v = outer ? json_object_get(json_object_get(j, outer), inner) : json_object_get(j, inner);
-  return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static rb_status verify_labels(state *s, const json_t *metrics, rb_outcome *o) {
   rb_status st = RB_OK;
   rb_volume labels = {0};
-  RB_TRY(read_one(s, "labels.nii.gz", &labels));
+  RB_TRY(rb_register_child_volume(&s->child, "labels.nii.gz", &labels));
   rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255",
                     rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
-  const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->pair.labels[RB_REFERENCE]).all;
-  const double told = number(json_object_get(metrics, "dice"), "after", "union");
+  const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->child.pair.labels[RB_REFERENCE]).all;
+  const double told = rb_metrics_number(json_object_get(metrics, "dice"), "after", "union");
   rb_outcome_verify(o, "Dice of the file's labels against metrics.json", fabs(dice - told), DICE_LIMIT,
                     "metrics.json");
   rb_outcome_metric(o, "dice_unsmoothed", dice, "1", "2 |A n B| / (|A| + |B|), union of the file's labels");
@@ -248,29 +156,30 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   RB_CHECK(v, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &variant));
   const int texture = rb_claire_weight_bits(variant) != 0;
-  RB_TRY(read_vectors(s, "velocity.nii.gz", v));
+  RB_TRY(rb_register_child_vectors(&s->child, "velocity.nii.gz", v));
   for (int a = 0; a < 3; a++)
     for (int64_t i = 0; i < n; i++) v[a * n + i] *= (float)rb_grid_spacing(s->c->grid, a); /* cells to radians */
   RB_TRY(truth_of(s, v, &t));
-  rb_claire_verify_values(o, texture, number(metrics, "results", "mismatch"),
-                          number(metrics, "results", "relative_gradient"), t.mismatch, t.gradient, twin);
-  RB_TRY(read_one(s, "warped.nii.gz", &warped));
+  rb_claire_verify_values(o, texture, rb_metrics_number(metrics, "results", "mismatch"),
+                          rb_metrics_number(metrics, "results", "relative_gradient"), t.mismatch, t.gradient, twin);
+  RB_TRY(rb_register_child_volume(&s->child, "warped.nii.gz", &warped));
   rb_outcome_verify(o, "relative l2 distance of the warped image", rb_relative_distance(n, warped.data, t.warped),
                     texture ? TEXTURE_FIELD_LIMIT : IMAGE_LIMIT, twin);
-  RB_TRY(read_vectors(s, "displacement.nii.gz", v));
+  RB_TRY(rb_register_child_vectors(&s->child, "displacement.nii.gz", v));
   rb_outcome_verify(o, "relative l2 distance of the displacement", rb_relative_distance(3 * n, v, t.displacement),
                     texture ? TEXTURE_FIELD_LIMIT : DISPLACEMENT_LIMIT, twin);
-  RB_TRY(read_one(s, "detF.nii.gz", &det));
+  RB_TRY(rb_register_child_volume(&s->child, "detF.nii.gz", &det));
   rb_outcome_verify(o, "relative l2 distance of det F", rb_relative_distance(n, det.data, t.det),
                     texture ? TEXTURE_FIELD_LIMIT : IMAGE_LIMIT, twin);
   const rb_determinants f = rb_determinants_of(n, det.data);
   rb_outcome_verify(o, "extremes of det F against metrics.json",
-                    fabs(f.least - number(metrics, "detF", "min")) + fabs(f.most - number(metrics, "detF", "max")),
+                    fabs(f.least - rb_metrics_number(metrics, "detF", "min")) +
+                        fabs(f.most - rb_metrics_number(metrics, "detF", "max")),
                     EXTREMES_LIMIT * f.most, "metrics.json");
   rb_solve_verify_orientation(o, "-det F (positive: orientation kept)", f.least);
   rb_outcome_metric(o, "det_min", f.least, "1", "min over voxels of the file's det F");
   rb_outcome_metric(o, "det_max", f.most, "1", "max over voxels of the file's det F");
-  if (s->labels[0][0]) RB_TRY(verify_labels(s, metrics, o));
+  if (s->child.labels[0][0]) RB_TRY(verify_labels(s, metrics, o));
 done:
   rb_volume_free(&det), rb_volume_free(&warped);
   truth_free(&t);
@@ -281,28 +190,25 @@ done:
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
-  char path[1200];
-  json_error_t error;
   json_t *metrics = NULL;
   (void)turn;
-  rb_outcome_data(o, s->pair.file[RB_TEMPLATE], s->pair.sha256[RB_TEMPLATE]);
-  snprintf(path, sizeof path, "%s/out/metrics.json", s->folder);
-  metrics = json_load_file(path, 0, &error);
-  RB_CHECK(metrics, RB_EFORMAT, "%s: %s", path, error.text);
-  o->details = json_pack("{s:s,s:s,s:O}", "reference", s->pair.file[RB_REFERENCE], "reference_sha256",
-                         s->pair.sha256[RB_REFERENCE], "metrics", metrics);
+  rb_outcome_data(o, s->child.pair.file[RB_TEMPLATE], s->child.pair.sha256[RB_TEMPLATE]);
+  RB_TRY(rb_register_child_metrics(&s->child, &metrics));
+  o->details = json_pack("{s:s,s:s,s:O}", "reference", s->child.pair.file[RB_REFERENCE], "reference_sha256",
+                         s->child.pair.sha256[RB_REFERENCE], "metrics", metrics);
   RB_TRY(verify_files(s, metrics, o));
-  rb_outcome_metric(o, "mismatch", number(metrics, "results", "mismatch"), "1", "|m(1) - m_R|^2 / |m_T - m_R|^2");
-  rb_outcome_metric(o, "gradient", number(metrics, "results", "relative_gradient"), "1",
+  rb_outcome_metric(o, "mismatch", rb_metrics_number(metrics, "results", "mismatch"), "1",
+                    "|m(1) - m_R|^2 / |m_T - m_R|^2");
+  rb_outcome_metric(o, "gradient", rb_metrics_number(metrics, "results", "relative_gradient"), "1",
                     "|g| / |g(v = 0, beta = 1)|");
-  rb_outcome_metric(o, "matvecs", number(metrics, "results", "hessian_products"), "1",
+  rb_outcome_metric(o, "matvecs", rb_metrics_number(metrics, "results", "hessian_products"), "1",
                     "Hessian products over all levels");
-  rb_outcome_metric(o, "time_solver", number(metrics, "seconds", "solver"), "s",
+  rb_outcome_metric(o, "time_solver", rb_metrics_number(metrics, "seconds", "solver"), "s",
                     "sum over levels of the optimiser's wall time, by the child's own clock");
   rb_outcome_metric(
-      o, "time_files", number(metrics, "seconds", "files_in_to_files_out"), "s",
+      o, "time_files", rb_metrics_number(metrics, "seconds", "files_in_to_files_out"), "s",
       "from the command line read to the last image written, by the child's own clock; CUDA's start is in it");
-  rb_outcome_metric(o, "solver_memory", 1e-9 * number(metrics, NULL, "memory_peak_bytes"), "GB",
+  rb_outcome_metric(o, "solver_memory", 1e-9 * rb_metrics_number(metrics, NULL, "memory_peak_bytes"), "GB",
                     "high-water mark of the child's solve");
 done:
   json_decref(metrics);
