@@ -117,6 +117,10 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --levels 2 --out d
   for f in warped velocity displacement jacobian labels; do ok "register demons writes $f" test -s d/$f.nii.gz; done
   ok "register demons predicts its memory" as_predicted d/metrics.json
+  expect 0 "mismatch" "${solve[@]}" --size 16 --iterations 3 --stop 0 --outputs warped,jacobian --out few
+  ok "--outputs writes what it names" test -s few/warped.nii.gz -a -s few/jacobian.nii.gz -a -s few/metrics.json
+  ok "and nothing else" test ! -e few/velocity.nii.gz -a ! -e few/displacement.nii.gz
+  expect 2 "has no output 'speed'" "${solve[@]}" --outputs warped,speed --out few
   ok "metrics hold the energies" grep -q '"mean_squared_difference"' d/metrics.json
   expect 6 "iterations used up; the best iterate is in d6" "${solve[@]}" --size 16 --iterations 3 --stop 1e-9 --out d6
   expect 0 "iterations 3," "${solve[@]}" --size 16 --iterations 3 --stop 0 --out d6
