@@ -54,41 +54,17 @@ void rb_check_roll(rb_dtype t, rb_grid g, const void *f, const int shift[3], voi
       }
 }
 
-static void xml(FILE *f, const char *s) {
-  for (; *s; s++) switch (*s) {
-      case '&':
-        fputs("&amp;", f);
-        break;
-      case '<':
-        fputs("&lt;", f);
-        break;
-      case '>':
-        fputs("&gt;", f);
-        break;
-      case '"':
-        fputs("&quot;", f);
-        break;
-      default:
-        fputc(*s, f);
-    }
-}
-
 /* values: "VALUE, limit LIMIT", or what failed. */
 static void report(rb_checker *c, const char *name, int failed, const char *values) {
-  const char *failure = failed ? values : NULL;
-  if (c->junit_cases) {
-    fprintf(c->junit_cases, "    <testcase classname=\"%s.%s\" name=\"", c->family->name, c->variant->name);
-    xml(c->junit_cases, name);
-    fputs("\">", c->junit_cases);
-    if (failure) {
-      fputs("<failure message=\"", c->junit_cases);
-      xml(c->junit_cases, failure);
-      fputs("\"/>", c->junit_cases);
-    }
-    fprintf(c->junit_cases, "</testcase>\n");
-  }
+  rb_junit_case(c->junit, c->family->name, c->variant->name, name, failed ? RB_JUNIT_FAILED : RB_JUNIT_PASSED,
+                failed ? values : "");
   if (failed || c->verbose)
     fprintf(c->out, "%s  %s %s: %s: %s\n", failed ? "FAIL" : "pass", c->family->name, c->variant->name, name, values);
+}
+
+void rb_check_skip(rb_checker *c, const char *name, const char *reason) {
+  c->skipped++;
+  rb_junit_case(c->junit, c->family->name, c->variant->name, name, RB_JUNIT_SKIPPED, reason);
 }
 
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...) {
@@ -107,19 +83,19 @@ void rb_check_value(rb_checker *c, double value, double limit, const char *forma
 }
 
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) {
-  if (st == RB_OK) return 1;
-  if (st == RB_EUNSUPPORTED) {
-    c->skipped++;
-    rb_clear();
-    return 0;
-  }
   char name[160], failure[256];
   va_list args;
+  if (st == RB_OK) return 1;
   va_start(args, format);
   vsnprintf(name, sizeof name, format, args);
   va_end(args);
-  c->failed++;
   snprintf(failure, sizeof failure, "%.255s", rb_message());
+  if (st == RB_EUNSUPPORTED) {
+    rb_check_skip(c, name, failure);
+    rb_clear();
+    return 0;
+  }
+  c->failed++;
   rb_clear();
   report(c, name, 1, failure);
   return 0;
@@ -140,6 +116,16 @@ const rb_family *rb_check_family(int i) {
   return i < (int)(sizeof families_checked / sizeof *families_checked) ? families_checked[i].family : NULL;
 }
 
+/* Recordings of other code say nothing about today's. */
+static void check_recorded_code(rb_checker *c, const char *commit, int strict) {
+  char why[128];
+  snprintf(why, sizeof why, "recorded at %.31s: the family's code has changed since", commit);
+  if (strict)
+    rb_check_value(c, 1, 0, "golden: %s", why);
+  else
+    rb_check_skip(c, "golden: outputs of today's code", why);
+}
+
 static void check_variant(rb_checker *c, const rb_check_options *o) {
   void (*live)(rb_checker *) = NULL;
   c->golden_cases = NULL;
@@ -158,7 +144,7 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   } else {
     snprintf(note, sizeof note, "unavailable: %s", rb_message());
     rb_clear();
-    c->skipped++;
+    rb_check_skip(c, "all checks of what it computes", note);
   }
   if (recordable && !o->record && c->golden) {
     if (o->seal) rb_golden_update_limits(c, c->golden);
@@ -166,6 +152,7 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
     if (emulated) rb_golden_compare_emulated(c);
     char commit[32];
     const int other = rb_golden_of_other_code(c, commit);
+    if (other) check_recorded_code(c, commit, o->strict);
     if (emulated)
       snprintf(note, sizeof note, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal,
                c->golden_values);
@@ -186,27 +173,6 @@ const char *rb_check_cuda_execution(void) {
   return st != RB_OK ? "none" : b->emulated ? "emulated" : "gpu";
 }
 
-static rb_status write_junit(const char *path, const char *cases, size_t length, const rb_checker *c) {
-  rb_status st = RB_OK;
-  char *text = NULL;
-  size_t size = 0;
-  FILE *f = open_memstream(&text, &size);
-  RB_CHECK(f, RB_ENOMEM, "host memory");
-  fprintf(f,
-          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" "
-          "tests=\"%d\" failures=\"%d\">\n",
-          c->passed + c->failed, c->failed);
-  fprintf(f, "    <properties>\n      <property name=\"cuda\" value=\"%s\"/>\n    </properties>\n",
-          rb_check_cuda_execution());
-  fwrite(cases, 1, length, f);
-  fprintf(f, "  </testsuite>\n</testsuites>\n");
-  RB_CHECK(fclose(f) == 0, RB_ENOMEM, "host memory");
-  RB_TRY(rb_write_atomically(path, text, size));
-done:
-  free(text);
-  return st;
-}
-
 static int wanted(const rb_check_options *o, const char *family) {
   for (int i = 0; i < o->families; i++)
     if (strcmp(o->family[i], family) == 0) return 1;
@@ -216,9 +182,7 @@ static int wanted(const rb_check_options *o, const char *family) {
 rb_status rb_check_run(const rb_check_options *o, rb_check_counts *counts) {
   rb_status st = RB_OK;
   rb_checker c = {.out = o->out, .golden = o->golden, .verbose = o->verbose, .largest = o->largest};
-  char *cases = NULL;
-  size_t length = 0;
-  if (o->junit) c.junit_cases = open_memstream(&cases, &length);
+  if (o->junit) RB_CHECK((c.junit = rb_junit_open()), RB_ENOMEM, "host memory");
   for (int i = 0; (c.family = rb_check_family(i)); i++) {
     if (!wanted(o, c.family->name)) continue;
     for (int v = 0; v < c.family->count; v++) {
@@ -229,20 +193,20 @@ rb_status rb_check_run(const rb_check_options *o, rb_check_counts *counts) {
   }
   if (rb_guard_violations()) {
     fprintf(o->out, "FAIL  %d guard bands around arrays were overwritten\n", rb_guard_violations());
+    rb_junit_case(c.junit, "regbench", "memory", "guard bands", RB_JUNIT_FAILED, "overwritten");
     c.failed++;
   }
   for (int b = RB_CPU; b < RB_BACKENDS; b++)
     if (rb_memory_live((rb_backend_kind)b)) {
       fprintf(o->out, "FAIL  %zu bytes of %s memory were not released\n", rb_memory_live((rb_backend_kind)b),
               b == RB_CPU ? "cpu" : "cuda");
+      rb_junit_case(c.junit, "regbench", "memory", b == RB_CPU ? "cpu released" : "cuda released", RB_JUNIT_FAILED,
+                    "not all memory was released");
       c.failed++;
     }
   *counts = (rb_check_counts){c.passed, c.failed, c.skipped};
-  if (o->junit) {
-    RB_CHECK(c.junit_cases && fclose(c.junit_cases) == 0, RB_ENOMEM, "host memory");
-    RB_TRY(write_junit(o->junit, cases, length, &c));
-  }
+  if (o->junit) RB_TRY(rb_junit_write(c.junit, o->junit));
 done:
-  free(cases);
+  rb_junit_free(c.junit);
   return st;
 }

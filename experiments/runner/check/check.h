@@ -3,6 +3,7 @@
 #ifndef RB_CHECK_H
 #define RB_CHECK_H
 
+#include "experiments/runner/check/junit.h"
 #include "kernels/base/grid.h"
 #include "kernels/registry/registry.h"
 
@@ -18,8 +19,8 @@ typedef struct rb_checker {
   int bitwise; /* golden values that agree in all bits with the recorded ones are counted, and which cases do is told
                   where it is known that all must */
   long long golden_values, golden_equal;
-  FILE *offered;     /* while a recording is made: where the names go that it lacks; or NULL */
-  FILE *junit_cases; /* temporary list of <testcase> elements, or NULL */
+  FILE *offered;   /* while a recording is made: where the names go that it lacks; or NULL */
+  rb_junit *junit; /* every check is told there, or NULL */
   int verbose;
   int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows are
                       shorter; 0: neither */
@@ -32,6 +33,8 @@ typedef struct rb_checker {
 /* One check of the variant under test. Passes when value <= limit (a NaN fails); prints failures. */
 void rb_check_value(rb_checker *c, double value, double limit, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A check that did not run, and why. */
+void rb_check_skip(rb_checker *c, const char *name, const char *reason);
 /* Turns a status into a failed check; RB_EUNSUPPORTED into a skip. True when st is RB_OK. */
 int rb_check_status(rb_checker *c, rb_status st, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -88,11 +91,11 @@ typedef struct {
   int families;
   const char *family[16]; /* none: all */
   const char *junit, *golden, *record;
-  const char *variant; /* only this one, or NULL */
-  int verbose, seal;
-  const char *backend; /* "cpu" or "cuda": only its variants, or NULL */
-  int64_t largest;     /* points of a set; 0: any */
-  FILE *out;           /* a line a variant, and failed checks */
+  const char *variant;       /* only this one, or NULL */
+  int verbose, seal, strict; /* strict: recordings of other code fail; else they are skips */
+  const char *backend;       /* "cpu" or "cuda": only its variants, or NULL */
+  int64_t largest;           /* points of a set; 0: any */
+  FILE *out;                 /* a line a variant, and failed checks */
 } rb_check_options;
 typedef struct {
   int passed, failed, skipped;

@@ -21,11 +21,12 @@ static const char check_help[] =
     "promises. Without a GPU the CUDA variants' recorded outputs are compared with the CPU oracle.\n\n"
     "  --variant NAME   only this variant\n"
     "  --backend cpu|cuda  only its variants\n"
-    "  --junit FILE     write JUnit XML\n"
+    "  --junit FILE     write JUnit XML: a case a check, its time, what was skipped and why, the host\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and set their limits\n"
     "  --largest N      leave out sets of more than N points, grids of more than 1000 N, and most steps of\n"
     "                   long flows (for tools under which they would take minutes)\n"
+    "  --strict         fail where recorded outputs are of other code than today's; else they count as skipped\n"
     "  --require cuda   fail where no GPU executes the CUDA variants: no device, a broken driver, emulation\n"
     "  --seal           set the limits of recordings to twice what the CPU's oracle differs from them now\n"
     "  --verbose        list passed checks too, with values and limits\n\n"
@@ -130,6 +131,8 @@ int rb_cmd_check(int argc, char **argv) {
       o.backend = value;
     else if (strcmp(argv[i], "--verbose") == 0)
       o.verbose = 1;
+    else if (strcmp(argv[i], "--strict") == 0)
+      o.strict = 1;
     else if (strcmp(argv[i], "--seal") == 0)
       o.seal = 1;
     else if (argv[i][0] == '-')
