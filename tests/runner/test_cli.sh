@@ -254,10 +254,10 @@ if command -v plastimatch >/dev/null; then expect 0 "1 valid" "${external[@]}"; 
 expect 0 "cpu/omp +[0-9]+ passed +0 failed" "$bin" check derivative --variant cpu/omp --junit check.xml
 ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml
 junit_is_sound() { # as many elements as its head counts, all names different
-  perl -0777 -ne 'my (, , ) = /tests="(\d+)" failures="(\d+)" errors="0" skipped="(\d+)"/ or exit 1; my %seen;
-    while (/<testcase classname="([^"]*)" name="([^"]*)" time="[\d.]+"/g) { ++ && exit 1; -- }
-    my  = () = /<skipped message="[^"]+"/g; my  = () = /<failure/g; exit !( == 0 &&  ==  &&  ==  && /property name="cpu" value="[^"]+"/)' "ok "JUnit is XML with test cases" grep -q "<testcase classname=\"derivative.cpu/omp\"" check.xml
-"
+  perl -0777 -ne 'my ($t, $f, $s) = /tests="(\d+)" failures="(\d+)" errors="0" skipped="(\d+)"/ or exit 1; my %seen;
+    while (/<testcase classname="([^"]*)" name="([^"]*)" time="[\d.]+"/g) { $seen{"$1 $2"}++ && exit 1; $t-- }
+    my $skipped = () = /<skipped message="[^"]+"/g; my $failed = () = /<failure/g;
+    exit !($t == 0 && $f == $failed && $s == $skipped && /property name="cpu" value="[^"]+"/)' "$1"
 }
 ok "its counts are those of its elements, its names differ" junit_is_sound check.xml
 expect 0 "skipped" "$bin" check field compose --junit two.xml --largest 10
