@@ -79,6 +79,10 @@ expect 2 "no file none.nii" "$bin" apply $u none.nii --out o.nii.gz
 expect 2 "no file none.nii" "$bin" apply $u one.nii --like none.nii --out o.nii.gz
 expect 2 "names the result" "$bin" apply $u one.nii
 expect 2 "would be overwritten" "$bin" apply $u one.nii --out one.nii
+ln -s one.nii link.nii
+expect 2 "would be overwritten" "$bin" apply $u one.nii --out link.nii
+expect 2 "would be overwritten" "$bin" apply $u one.nii --out ./$u
+expect 2 "would be overwritten" "$bin" apply $u one.nii --like two.nii --out $PWD/two.nii
 expect 2 "unknown interpolation 'spline'" "$bin" apply $u one.nii --interpolation spline --out o.nii.gz
 expect 2 "unknown option '--linear'" "$bin" apply $u one.nii --linear --out o.nii.gz
 expect 2 "an image becomes" "$bin" apply $u one.nii --out o.csv

@@ -293,6 +293,8 @@ expect 3 "'energy' is in no recording" "${recorded[@]}"
 sed 's/by code [0-9a-f]*/by code 0123456789abcdef/' "$golden/force_cuda-grid.txt" >g/force_cuda-grid.txt
 expect 0 "0 failed" "${recorded[@]}"
 if ! "$bin" doctor | grep -q "^ok    GPU"; then expect 0 "recorded at [0-9a-f]{12}: the family's code has changed since" "${recorded[@]}"; fi
+expect 3 "golden: recorded at .*code has changed since" "${recorded[@]}" --strict
+expect 0 "1 skipped|2 skipped" "${recorded[@]}"
 expect 2 "no variant" "$bin" check --variant cpu/best
 expect 2 "whole number above 0" "$bin" check gausssum --largest none
 expect 2 "1 to 10000" "$bin" probe cpu/copy --samples 3x

@@ -167,6 +167,7 @@ void rb_golden_compare(rb_checker *c) {
 
 static void fail_to_write(rb_checker *c, const char *what, const char *path) {
   fprintf(c->out, "FAIL  cannot %s %s\n", what, path);
+  rb_junit_case(c->junit, c->family->name, c->variant->name, "recording", RB_JUNIT_FAILED, "a file cannot be used");
   c->failed++;
 }
 

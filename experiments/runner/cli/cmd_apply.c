@@ -10,14 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char apply_help[] =
     "usage: regbench apply FIELD... FILE --out OUT [--inverse] [--like IMAGE] [--interpolation NAME] [--lps]\n\n"
-    "carries FILE from the template of a registration to its reference, by the displacement that `register`, ANTs, "
-    "ITK, "
-    "elastix\nor plastimatch wrote: an image is read at x + u(x); points move by the inverse map, so that they stay "
-    "with "
-    "it\n\n"
+    "carries FILE from the template of a registration to its reference, by the displacement that `register`, ANTs,\n"
+    "ITK, elastix or plastimatch wrote: an image is read at x + u(x); points move by the inverse map, and so stay\n"
+    "with it\n\n"
     "FIELD           NIfTI, 5D, mm left, posterior, superior; several: the first is the reference's, as in "
     "antsApplyTransforms\n"
     "FILE            an image (.nii, .nii.gz), points (.csv, .vtk), or a mesh (.gii, .off)\n"
@@ -44,6 +43,15 @@ static int is_image(const char *path) { return ends(path, ".nii") || ends(path, 
 static int is_points(const char *path) { return ends(path, ".csv") || ends(path, ".vtk"); }
 static int is_mesh(const char *path) { return ends(path, ".gii") || ends(path, ".off"); }
 
+/* By whatever name: a link, another way to the folder. */
+static int is_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+static int refuse_overwriting(const char *out) {
+  return rb_usage("apply", "--out %s is an input; it would be overwritten", out);
+}
+
 static int parse(int argc, char **argv, wishes *w) {
   const char *value;
   *w = (wishes){0};
@@ -68,7 +76,9 @@ static int parse(int argc, char **argv, wishes *w) {
   }
   if (!w->fields) return rb_usage("apply", "a field and a file are needed");
   if (!w->out || !*w->out) return rb_usage("apply", "--out names the result");
-  if (strcmp(w->out, w->file) == 0) return rb_usage("apply", "--out is the input; it would be overwritten");
+  if (is_same_file(w->out, w->file) || is_same_file(w->out, w->like)) return refuse_overwriting(w->out);
+  for (int k = 0; k < w->fields; k++)
+    if (is_same_file(w->out, w->field[k])) return refuse_overwriting(w->out);
   if (!is_image(w->file) && !is_points(w->file) && !is_mesh(w->file))
     return rb_usage("apply", "%s: .nii, .nii.gz, .csv, .vtk, .gii or .off", w->file);
   if (is_image(w->file) != is_image(w->out) || is_points(w->file) != is_points(w->out) ||
