@@ -40,11 +40,11 @@ rb_status rb_displacement_lattice(const char *path, rb_volume *out) {
   RB_TRY(rb_input_file(path));
   RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
-  RB_CHECK(h && h->nx > 0 && h->ny > 0 && h->nz > 0 && (h->nu == 3 || h->nt == 3) &&
-               (int64_t)h->nvox == 3 * (int64_t)h->nx * h->ny * h->nz,
-           RB_EFORMAT, "%s is no displacement: a 5D NIfTI file of three components", path);
+  RB_CHECK(
+      h && h->nx > 0 && h->ny > 0 && h->nz > 0 && (h->nu == 3 || h->nt == 3) && h->nvox == 3 * h->nx * h->ny * h->nz,
+      RB_EFORMAT, "%s is no displacement: a 5D NIfTI file of three components", path);
   out->grid = rb_grid_make(h->nz, h->ny, h->nx);
-  out->spacing[0] = fabs((double)h->dz), out->spacing[1] = fabs((double)h->dy), out->spacing[2] = fabs((double)h->dx);
+  out->spacing[0] = fabs(h->dz), out->spacing[1] = fabs(h->dy), out->spacing[2] = fabs(h->dx);
   out->header = h;
   h = NULL;
 done:
@@ -61,15 +61,15 @@ rb_status rb_displacement_read(const char *path, rb_grid g, float *u) {
   RB_TRY(rb_input_file(path));
   RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
-  RB_CHECK(h && (h->datatype == DT_FLOAT32 || h->datatype == DT_FLOAT64) && (int64_t)h->nvox == 3 * n &&
-               (h->nu == 3 || h->nt == 3),
-           RB_EFORMAT, "%s is no field of three float components on a grid of %lldx%lldx%lld", path,
-           (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
+  RB_CHECK(
+      h && (h->datatype == DT_FLOAT32 || h->datatype == DT_FLOAT64) && h->nvox == 3 * n && (h->nu == 3 || h->nt == 3),
+      RB_EFORMAT, "%s is no field of three float components on a grid of %lldx%lldx%lld", path, (long long)g.n[2],
+      (long long)g.n[1], (long long)g.n[0]);
   RB_CHECK(h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0], RB_EFORMAT,
-           "%s is %dx%dx%d, the reference %lldx%lldx%lld: a displacement has the reference's grid", path, h->nx,
-           h->ny, h->nz, (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
-  const rb_volume here = {
-      .grid = g, .spacing = {fabs((double)h->dz), fabs((double)h->dy), fabs((double)h->dx)}, .header = h};
+           "%s is %lldx%lldx%lld, the reference %lldx%lldx%lld: a displacement has the reference's grid", path,
+           (long long)h->nx, (long long)h->ny, (long long)h->nz, (long long)g.n[2], (long long)g.n[1],
+           (long long)g.n[0]);
+  const rb_volume here = {.grid = g, .spacing = {fabs(h->dz), fabs(h->dy), fabs(h->dx)}, .header = h};
   const rb_affine a = rb_volume_affine(&here, g);
   RB_CHECK(rb_affine_inverse(&a, &to_voxels), RB_EFORMAT, "%s: its affine has no inverse", path);
   RB_TRY(rb_volume_load_voxels(path, h));

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +62,11 @@ static rb_status check_gzip(const char *path) {
 
 static rb_status check_header(const char *path, const nifti_image *h) {
   rb_status st = RB_OK;
-  RB_CHECK(h->nx > 0 && h->ny > 0 && h->nz > 0, RB_EFORMAT, "%s: size %dx%dx%d", path, h->nx, h->ny, h->nz);
+  RB_CHECK(h->nx > 0 && h->ny > 0 && h->nz > 0, RB_EFORMAT, "%s: size %lldx%lldx%lld", path, (long long)h->nx,
+           (long long)h->ny, (long long)h->nz);
   RB_CHECK(h->ndim >= 3 && h->nt <= 1 && h->nu <= 1 && h->nv <= 1 && h->nw <= 1, RB_EFORMAT,
-           "%s: %d dimensions (%dx%dx%dx%d); a 3D image is needed, so extract one volume first", path, h->ndim, h->nx,
-           h->ny, h->nz, h->nt);
+           "%s: %lld dimensions (%lldx%lldx%lldx%lld); a 3D image is needed, so extract one volume first", path,
+           (long long)h->ndim, (long long)h->nx, (long long)h->ny, (long long)h->nz, (long long)h->nt);
 done:
   return st;
 }
@@ -95,7 +96,7 @@ static double voxel(const nifti_image *h, int64_t i) {
  * gzread reads plain files too. */
 rb_status rb_volume_load_voxels(const char *path, nifti_image *h) {
   rb_status st = RB_OK;
-  size_t bytes = h->nvox * (size_t)h->nbyper, got = 0;
+  size_t bytes = (size_t)h->nvox * (size_t)h->nbyper, got = 0;
   int n;
   struct stat info;
   gzFile f = NULL;
@@ -135,7 +136,7 @@ static int known_type(int t) {
 static rb_status convert(const char *path, const nifti_image *h, rb_volume *v) {
   rb_status st = RB_OK;
   int64_t n = rb_grid_points(v->grid), bad = 0, first = -1;
-  double slope = h->scl_slope != 0 ? (double)h->scl_slope : 1, offset = h->scl_slope != 0 ? (double)h->scl_inter : 0;
+  double slope = h->scl_slope != 0 ? h->scl_slope : 1, offset = h->scl_slope != 0 ? h->scl_inter : 0;
   RB_CHECK(known_type(h->datatype), RB_EFORMAT, "%s: voxels of type %s; integers and floats work", path,
            nifti_datatype_string(h->datatype));
   v->data = malloc((size_t)n * sizeof *v->data);
@@ -174,7 +175,7 @@ rb_status rb_volume_read(const char *path, rb_volume *out) {
   RB_TRY(check_header(path, h));
   RB_TRY(rb_volume_load_voxels(path, h));
   out->grid = rb_grid_make(h->nz, h->ny, h->nx);
-  out->spacing[0] = fabs((double)h->dz), out->spacing[1] = fabs((double)h->dy), out->spacing[2] = fabs((double)h->dx);
+  out->spacing[0] = fabs(h->dz), out->spacing[1] = fabs(h->dy), out->spacing[2] = fabs(h->dx);
   RB_TRY(convert(path, h, out));
   free(h->data);
   h->data = NULL;
@@ -190,9 +191,9 @@ done:
  * difference. Quaternion, affine and spacing say the same thing, so all three follow. */
 static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
   for (int a = 0; a < 3; a++) { /* a: NIfTI's axis x, y, z; ours 2, 1, 0 */
-    const float s = (float)like->grid.n[2 - a] / (float)g.n[2 - a], shift = 0.5f * s - 0.5f;
-    const float column[3] = {h->qto_xyz.m[0][a], h->qto_xyz.m[1][a], h->qto_xyz.m[2][a]};
-    float *offset[3] = {&h->qoffset_x, &h->qoffset_y, &h->qoffset_z};
+    const double s = (double)like->grid.n[2 - a] / (double)g.n[2 - a], shift = 0.5 * s - 0.5;
+    const double column[3] = {h->qto_xyz.m[0][a], h->qto_xyz.m[1][a], h->qto_xyz.m[2][a]};
+    double *offset[3] = {&h->qoffset_x, &h->qoffset_y, &h->qoffset_z};
     if (s == 1) continue;
     for (int r = 0; r < 3; r++) {
       *offset[r] += shift * column[r];
@@ -209,7 +210,7 @@ static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
 rb_status rb_volume_write_fields(const char *path, const rb_volume *like, rb_grid g, int components, int type,
                                  const void *data) {
   rb_status st = RB_OK;
-  int dims[8] = {components == 1 ? 3 : 5, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, components, 1, 1};
+  const int64_t dims[8] = {components == 1 ? 3 : 5, g.n[2], g.n[1], g.n[0], 1, components, 1, 1};
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
   for (int a = 0; a < 3; a++)
@@ -231,7 +232,8 @@ rb_status rb_volume_write_fields(const char *path, const rb_volume *like, rb_gri
   h->nifti_type = NIFTI_FTYPE_NIFTI1_1;
   h->iname_offset = HEAD;
   {
-    const nifti_1_header raw = nifti_convert_nim2nhdr(h);
+    nifti_1_header raw;
+    RB_CHECK(nifti_convert_nim2n1hdr(h, &raw) == 0, RB_EINVAL, "%s: its geometry does not fit a NIfTI-1 file", path);
     unsigned char head[HEAD] = {0}; /* the last four bytes: no extension follows */
     memcpy(head, &raw, sizeof raw);
     RB_TRY(rb_gzip_write(path, head, sizeof head, data,
@@ -289,7 +291,7 @@ rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid
   RB_TRY(rb_nifti_header_check(path));
   h = nifti_image_read(path, 0);
   RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] &&
-               (int64_t)h->nvox == 3 * n,
+               h->nvox == 3 * n,
            RB_EFORMAT, "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2],
            (long long)g.n[1], (long long)g.n[0]);
   RB_TRY(rb_volume_load_voxels(path, h));
@@ -305,18 +307,18 @@ done:
 
 rb_status rb_volume_geometry(rb_grid g, double spacing, const double origin[3], rb_volume *out) {
   rb_status st = RB_OK;
-  int dims[8] = {3, (int)g.n[2], (int)g.n[1], (int)g.n[0], 1, 1, 1, 1};
+  const int64_t dims[8] = {3, g.n[2], g.n[1], g.n[0], 1, 1, 1, 1};
   nifti_image *h = nifti_make_new_nim(dims, DT_FLOAT32, 0);
   memset(out, 0, sizeof *out);
   RB_CHECK(h, RB_ENOMEM, "host memory");
-  for (int a = 1; a <= 3; a++) h->pixdim[a] = (float)spacing;
-  h->dx = h->dy = h->dz = (float)spacing;
+  for (int a = 1; a <= 3; a++) h->pixdim[a] = spacing;
+  h->dx = h->dy = h->dz = spacing;
   h->qform_code = h->sform_code = NIFTI_XFORM_SCANNER_ANAT;
   h->xyz_units = NIFTI_UNITS_MM;
   h->qfac = 1;
-  h->qoffset_x = (float)origin[0], h->qoffset_y = (float)origin[1], h->qoffset_z = (float)origin[2];
+  h->qoffset_x = origin[0], h->qoffset_y = origin[1], h->qoffset_z = origin[2];
   memset(&h->sto_xyz, 0, sizeof h->sto_xyz);
-  for (int a = 0; a < 3; a++) h->sto_xyz.m[a][a] = (float)spacing, h->sto_xyz.m[a][3] = (float)origin[a];
+  for (int a = 0; a < 3; a++) h->sto_xyz.m[a][a] = spacing, h->sto_xyz.m[a][3] = origin[a];
   h->sto_xyz.m[3][3] = 1;
   h->qto_xyz = h->sto_xyz;
   out->grid = g;
@@ -327,7 +329,7 @@ done:
 }
 
 /* The affine that the file declares; the quaternion's where it has no other. */
-static mat44 affine(const nifti_image *h) { return h->sform_code > 0 ? h->sto_xyz : h->qto_xyz; }
+static nifti_dmat44 affine(const nifti_image *h) { return h->sform_code > 0 ? h->sto_xyz : h->qto_xyz; }
 
 rb_status rb_volume_same_axes(const char *a, const char *b) {
   rb_status st = RB_OK;
@@ -344,12 +346,12 @@ rb_status rb_volume_same_axes(const char *a, const char *b) {
     }
   }
   const int known = (h[0]->sform_code > 0 || h[0]->qform_code > 0) && (h[1]->sform_code > 0 || h[1]->qform_code > 0);
-  const mat44 m[2] = {affine(h[0]), affine(h[1])};
+  const nifti_dmat44 m[2] = {affine(h[0]), affine(h[1])};
   for (int c = 0; c < 3; c++) {
     double dot = 0, length[2] = {0, 0};
     for (int r = 0; r < 3; r++) {
-      dot += (double)m[0].m[r][c] * (double)m[1].m[r][c];
-      for (int i = 0; i < 2; i++) length[i] += (double)m[i].m[r][c] * (double)m[i].m[r][c];
+      dot += m[0].m[r][c] * m[1].m[r][c];
+      for (int i = 0; i < 2; i++) length[i] += m[i].m[r][c] * m[i].m[r][c];
     }
     for (int i = 0; i < 2; i++) length[i] = sqrt(length[i]);
     RB_CHECK(!known || dot >= cosine * length[0] * length[1], RB_EINVAL,

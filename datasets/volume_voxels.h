@@ -5,7 +5,7 @@
 
 #include "datasets/volume.h"
 
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 
 /* The voxels that a header announces, in this machine's byte order, into h->data. RB_EFORMAT: truncated, damaged. */
 rb_status rb_volume_load_voxels(const char *path, nifti_image *h);

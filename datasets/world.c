@@ -2,7 +2,7 @@
 #include "datasets/world.h"
 
 #include <math.h>
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ rb_affine rb_volume_affine(const rb_volume *v, rb_grid g) {
   rb_affine a = {.known = h && (h->sform_code > 0 || h->qform_code > 0)};
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++)
-      a.m[r][c] = a.known              ? (double)(h->sform_code > 0 ? h->sto_xyz : h->qto_xyz).m[r][c]
+      a.m[r][c] = a.known              ? (h->sform_code > 0 ? h->sto_xyz : h->qto_xyz).m[r][c]
                   : c == r && (v && h) ? (r < 2 ? -1 : 1) * v->spacing[2 - r]
                   : c == r             ? (r < 2 ? -1 : 1)
                                        : 0;

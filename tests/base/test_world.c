@@ -7,7 +7,7 @@
 #include "tests/cmocka_all.h"
 
 #include <math.h>
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

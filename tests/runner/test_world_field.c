@@ -8,7 +8,7 @@
 #include "tests/ok.h"
 
 #include <math.h>
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "solvers/landmarks/landmarks.h"
 
 #include <math.h>
-#include <nifti1_io.h>
+#include <nifti2_io.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
