@@ -210,7 +210,10 @@ static void fit_geometry(nifti_image *h, const rb_volume *like, rb_grid g) {
 rb_status rb_volume_write_fields(const char *path, const rb_volume *like, rb_grid g, int components, int type,
                                  const void *data) {
   rb_status st = RB_OK;
-  const int64_t dims[8] = {components == 1 ? 3 : 5, g.n[2], g.n[1], g.n[0], 1, components, 1, 1};
+  const int warp = components == RB_FIELDS_4D;
+  if (warp) components = 3;
+  const int64_t dims[8] = {
+      components == 1 ? 3 : warp ? 4 : 5, g.n[2], g.n[1], g.n[0], warp ? 3 : 1, warp ? 1 : components, 1, 1};
   nifti_image *h = NULL;
   nifti_set_debug_level(0);
   for (int a = 0; a < 3; a++)
@@ -228,7 +231,9 @@ rb_status rb_volume_write_fields(const char *path, const rb_volume *like, rb_gri
   h->pixdim[4] = h->pixdim[5] = 1;
   nifti_update_dims_from_array(h);
   if (like && like->header) fit_geometry(h, like, g);
-  h->intent_code = components == 1 ? NIFTI_INTENT_NONE : NIFTI_INTENT_VECTOR;
+  h->intent_code = components == 1 ? NIFTI_INTENT_NONE
+                   : warp          ? NIFTI_INTENT_FSL_FNIRT_DISPLACEMENT_FIELD
+                                   : NIFTI_INTENT_VECTOR;
   h->nifti_type = NIFTI_FTYPE_NIFTI1_1;
   h->iname_offset = HEAD;
   {
@@ -260,51 +265,6 @@ done:
   return st;
 }
 
-/* Millimetres a cell along our axis a of a grid over the field of view of `like`. */
-static double cell_of(const rb_volume *like, rb_grid g, int a) {
-  return like ? like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a] : 1;
-}
-
-/* NIfTI orders components x, y, z, which are ours 3, 2, 1. */
-rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid g, const float *data) {
-  rb_status st = RB_OK;
-  int64_t n = rb_grid_points(g);
-  float *xyz = malloc(3 * (size_t)n * sizeof *xyz);
-  RB_CHECK(xyz, RB_ENOMEM, "host memory: %zu bytes for %s", 3 * (size_t)n * sizeof *xyz, path);
-  for (int a = 0; a < 3; a++) {
-    const double mm = cell_of(like, g, 2 - a);
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; i++) xyz[a * n + i] = (float)(mm * (double)data[(2 - a) * n + i]);
-  }
-  RB_TRY(rb_volume_write_fields(path, like, g, 3, DT_FLOAT32, xyz));
-done:
-  free(xyz);
-  return st;
-}
-
-rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid g, float *data) {
-  rb_status st = RB_OK;
-  const int64_t n = rb_grid_points(g);
-  nifti_image *h = NULL;
-  nifti_set_debug_level(0);
-  RB_TRY(rb_input_file(path));
-  RB_TRY(rb_nifti_header_check(path));
-  h = nifti_image_read(path, 0);
-  RB_CHECK(h && h->datatype == DT_FLOAT32 && h->nu == 3 && h->nx == g.n[2] && h->ny == g.n[1] && h->nz == g.n[0] &&
-               h->nvox == 3 * n,
-           RB_EFORMAT, "%s is no vector field of float32 on a grid of %lldx%lldx%lld", path, (long long)g.n[2],
-           (long long)g.n[1], (long long)g.n[0]);
-  RB_TRY(rb_volume_load_voxels(path, h));
-  for (int a = 0; a < 3; a++) {
-    const double mm = cell_of(like, g, 2 - a);
-    const float *from = (const float *)h->data + a * n;
-    for (int64_t i = 0; i < n; i++) data[(2 - a) * n + i] = (float)((double)from[i] / mm);
-  }
-done:
-  if (h) nifti_image_free(h);
-  return st;
-}
-
 rb_status rb_volume_geometry(rb_grid g, double spacing, const double origin[3], rb_volume *out) {
   rb_status st = RB_OK;
   const int64_t dims[8] = {3, g.n[2], g.n[1], g.n[0], 1, 1, 1, 1};
@@ -326,6 +286,13 @@ rb_status rb_volume_geometry(rb_grid g, double spacing, const double origin[3], 
   out->header = h;
 done:
   return st;
+}
+
+rb_status rb_volume_copy_geometry(const rb_volume *v, rb_volume *out) {
+  *out = *v;
+  out->data = NULL;
+  out->header = v->header ? nifti_copy_nim_info(v->header) : NULL;
+  return v->header && !out->header ? RB_FAIL(RB_ENOMEM, "host memory") : RB_OK;
 }
 
 /* The affine that the file declares; the quaternion's where it has no other. */

@@ -22,14 +22,10 @@ rb_status rb_volume_read(const char *path, rb_volume *out);
 rb_status rb_volume_write(const char *path, const rb_volume *like, rb_grid grid, const float *data);
 /* The same of whole numbers from 0 to 255, as int16. */
 rb_status rb_volume_write_labels(const char *path, const rb_volume *like, rb_grid grid, const float *labels);
-/* data [3][n1][n2][n3] in grid cells along x1, x2, x3 -> a 5D vector file in mm along the file's x, y, z voxel axes.
- */
-rb_status rb_volume_write_vector(const char *path, const rb_volume *like, rb_grid grid, const float *data);
-/* What _write_vector wrote, back in grid cells along x1, x2, x3. RB_ENOTFOUND, RB_EFORMAT: another grid, no vectors,
- * damaged. */
-rb_status rb_volume_read_vector(const char *path, const rb_volume *like, rb_grid grid, float *data);
 /* A volume without voxels: isotropic spacing in mm, first voxel's centre at origin (x, y, z). For `like`. */
 rb_status rb_volume_geometry(rb_grid grid, double spacing, const double origin[3], rb_volume *out);
+/* v without its voxels. RB_ENOMEM. */
+rb_status rb_volume_copy_geometry(const rb_volume *v, rb_volume *out);
 /* RB_EINVAL when voxel axes of the two files differ in direction by more than 5 degrees or, along an axis of equally
  * many voxels, in spacing by more than 1 %: what stands at one index then does not lie at one place of the body.
  * Origins may differ; directions are compared where both files declare them. Reads headers only; RB_OK for what is no

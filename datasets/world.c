@@ -41,8 +41,18 @@ int rb_affine_inverse(const rb_affine *a, rb_affine *out) {
   return 1;
 }
 
-/* b after a. */
-static rb_affine product(const rb_affine *b, const rb_affine *a) {
+rb_affine rb_affine_identity(void) {
+  return (rb_affine){.m = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}, .known = 1};
+}
+double rb_affine_determinant(const rb_affine *a) {
+  double det = 0;
+  for (int c = 0; c < 3; c++) {
+    const int c1 = (c + 1) % 3, c2 = (c + 2) % 3;
+    det += a->m[0][c] * (a->m[1][c1] * a->m[2][c2] - a->m[1][c2] * a->m[2][c1]);
+  }
+  return det;
+}
+rb_affine rb_affine_product(const rb_affine *b, const rb_affine *a) {
   rb_affine p = {.known = 1};
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++) {
@@ -51,29 +61,31 @@ static rb_affine product(const rb_affine *b, const rb_affine *a) {
     }
   return p;
 }
-static void apply(const rb_affine *a, const double x[3], double y[3]) {
+void rb_affine_point(const rb_affine *a, const double x[3], double y[3]) {
   for (int r = 0; r < 3; r++) y[r] = a->m[r][0] * x[0] + a->m[r][1] * x[1] + a->m[r][2] * x[2] + a->m[r][3];
 }
 
-/* Voxels of `like` to voxels of v on its lattice `g`, NIfTI's order. */
-static rb_status voxels_to_voxels(const rb_volume *v, rb_grid g, const rb_volume *like, rb_affine *out) {
-  const rb_affine from = rb_volume_affine(like, like->grid), to = rb_volume_affine(v, g);
+/* Voxels of `like` to voxels of v on its lattice `g`, NIfTI's order; through `map` between the worlds, or NULL. */
+static rb_status voxels_to_voxels(const rb_volume *v, rb_grid g, const rb_volume *like, const rb_affine *map,
+                                  rb_affine *out) {
+  const rb_affine lattice = rb_volume_affine(like, like->grid), to = rb_volume_affine(v, g),
+                  from = map ? rb_affine_product(map, &lattice) : lattice;
   rb_affine inverse;
   if (!rb_affine_inverse(&to, &inverse)) return RB_FAIL(RB_EFORMAT, "an image's affine has no inverse");
-  *out = product(&inverse, &from);
+  *out = rb_affine_product(&inverse, &from);
   return RB_OK;
 }
 
 int rb_volume_same_lattice(const rb_volume *a, const rb_volume *b) {
   rb_affine t;
-  if (memcmp(&a->grid, &b->grid, sizeof a->grid) != 0 || voxels_to_voxels(a, a->grid, b, &t) != RB_OK) {
+  if (memcmp(&a->grid, &b->grid, sizeof a->grid) != 0 || voxels_to_voxels(a, a->grid, b, NULL, &t) != RB_OK) {
     rb_clear();
     return 0;
   }
   for (int corner = 0; corner < 8; corner++) {
     double x[3], y[3];
     for (int k = 0; k < 3; k++) x[k] = corner >> k & 1 ? (double)(a->grid.n[2 - k] - 1) : 0;
-    apply(&t, x, y);
+    rb_affine_point(&t, x, y);
     for (int k = 0; k < 3; k++)
       if (!(fabs(y[k] - x[k]) <= 0.01)) return 0;
   }
@@ -87,10 +99,62 @@ double rb_volume_distance(const rb_volume *a, const rb_volume *b) {
     const rb_affine m = rb_volume_affine(v[i], v[i]->grid);
     const double x[3] = {0.5 * (double)(v[i]->grid.n[2] - 1), 0.5 * (double)(v[i]->grid.n[1] - 1),
                          0.5 * (double)(v[i]->grid.n[0] - 1)};
-    apply(&m, x, centre[i]);
+    rb_affine_point(&m, x, centre[i]);
   }
   for (int k = 0; k < 3; k++) squared += pow(centre[1][k] - centre[0][k], 2);
   return sqrt(squared);
+}
+
+rb_status rb_volume_with_affine(const rb_volume *v, const rb_affine *a, rb_volume *out) {
+  rb_status st = RB_OK;
+  const double origin[3] = {0, 0, 0};
+  rb_volume made;
+  RB_TRY(rb_volume_geometry(v->grid, 1, origin, &made));
+  nifti_image *h = made.header;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) h->sto_xyz.m[r][c] = a->m[r][c];
+  h->sform_code = NIFTI_XFORM_SCANNER_ANAT, h->qform_code = NIFTI_XFORM_UNKNOWN;
+  for (int c = 0; c < 3; c++) {
+    made.spacing[2 - c] = sqrt(pow(a->m[0][c], 2) + pow(a->m[1][c], 2) + pow(a->m[2][c], 2));
+    h->pixdim[c + 1] = made.spacing[2 - c];
+  }
+  h->dx = h->pixdim[1], h->dy = h->pixdim[2], h->dz = h->pixdim[3];
+  made.data = v->data;
+  *out = made;
+done:
+  return st;
+}
+
+double rb_volume_forms_apart(const rb_volume *v) {
+  const nifti_image *h = v->header;
+  double most = 0;
+  if (!h || h->sform_code <= 0 || h->qform_code <= 0) return 0;
+  for (int corner = 0; corner < 8; corner++) {
+    double squared = 0;
+    for (int r = 0; r < 3; r++) {
+      double d = h->sto_xyz.m[r][3] - h->qto_xyz.m[r][3];
+      for (int k = 0; k < 3; k++)
+        d += (h->sto_xyz.m[r][k] - h->qto_xyz.m[r][k]) * (corner >> k & 1 ? (double)(v->grid.n[2 - k] - 1) : 0);
+      squared += d * d;
+    }
+    most = fmax(most, sqrt(squared));
+  }
+  return most;
+}
+
+rb_status rb_volume_centre(const rb_volume *v, double out[3]) {
+  const rb_affine a = rb_volume_affine(v, v->grid);
+  const rb_grid g = v->grid;
+  double mass = 0, x[3] = {0, 0, 0};
+  for (int64_t i = 0; i < rb_grid_points(g); i++) {
+    const double m = fmax(0, (double)v->data[i]);
+    mass += m, x[0] += m * (double)(i % g.n[2]), x[1] += m * (double)(i / g.n[2] % g.n[1]),
+        x[2] += m * (double)(i / g.n[2] / g.n[1]);
+  }
+  if (!(mass > 0)) return RB_FAIL(RB_EINVAL, "an image without a value above 0 has no centre of mass");
+  for (int k = 0; k < 3; k++) x[k] /= mass;
+  rb_affine_point(&a, x, out);
+  return RB_OK;
 }
 
 /* f at voxel p (NIfTI's order) of g; 0 outside of all voxels. Between the outermost centres and the voxels' edges the
@@ -116,7 +180,8 @@ static float value_at(rb_grid g, const float *f, const double p[3], int nearest)
   return (float)sum;
 }
 
-rb_status rb_volume_onto(const rb_volume *v, const rb_volume *like, rb_resampling how, float *out, double *covered) {
+rb_status rb_volume_onto(const rb_volume *v, const rb_volume *like, const rb_affine *map, rb_resampling how,
+                         float *out, double *covered) {
   rb_status st = RB_OK;
   const rb_grid to = like->grid;
   const int64_t n = rb_grid_points(to);
@@ -124,7 +189,7 @@ rb_status rb_volume_onto(const rb_volume *v, const rb_volume *like, rb_resamplin
   rb_affine t;
   int64_t inside = 0;
   float *reduced = NULL;
-  RB_TRY(voxels_to_voxels(v, g, like, &t));
+  RB_TRY(voxels_to_voxels(v, g, like, map, &t));
   if (how == RB_ANTIALIAS) { /* how far a step of `like` goes in voxels of v */
     for (int k = 0; k < 3; k++) {
       const double step = sqrt(pow(t.m[k][0], 2) + pow(t.m[k][1], 2) + pow(t.m[k][2], 2));
@@ -135,7 +200,7 @@ rb_status rb_volume_onto(const rb_volume *v, const rb_volume *like, rb_resamplin
       RB_CHECK(reduced, RB_ENOMEM, "host memory: %zu bytes for an image",
                (size_t)rb_grid_points(g) * sizeof *reduced);
       RB_TRY(rb_resample(RB_ANTIALIAS, v->grid, v->data, g, reduced));
-      RB_TRY(voxels_to_voxels(v, g, like, &t));
+      RB_TRY(voxels_to_voxels(v, g, like, map, &t));
     }
   }
   const float *f = reduced ? reduced : v->data;
@@ -143,7 +208,7 @@ rb_status rb_volume_onto(const rb_volume *v, const rb_volume *like, rb_resamplin
   for (int64_t i = 0; i < n; i++) {
     const double x[3] = {(double)(i % to.n[2]), (double)(i / to.n[2] % to.n[1]), (double)(i / to.n[2] / to.n[1])};
     double p[3];
-    apply(&t, x, p);
+    rb_affine_point(&t, x, p);
     int within = 1;
     for (int k = 0; k < 3; k++) within = within && p[k] >= -0.5 && p[k] <= (double)g.n[2 - k] - 0.5;
     out[i] = within ? value_at(g, f, p, how == RB_NEAREST) : 0;

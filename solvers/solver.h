@@ -165,8 +165,11 @@ typedef struct rb_solver {
   int teams;                         /* whether several processes can share a problem's templates */
   int cohort;                        /* any number of templates, with or without a reference; else one of each */
   const char *about;                 /* a paragraph for `register NAME --help`; "" */
+  const char *citation;              /* of the method; "": options and variant say it (cite) */
   /* The kernels that a variant is put together from, as text. */
   void (*made_of)(const rb_variant *v, char *out, size_t size);
+  /* What is to be cited where `citation` is "", as text; else NULL. */
+  void (*cite)(const rb_variant *v, const void *options, char *out, size_t size);
   const rb_solver_option *options; /* up to one without name */
   size_t options_size;
   void (*defaults)(void *options);

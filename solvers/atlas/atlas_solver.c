@@ -137,7 +137,7 @@ static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR,
      "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
-    {"inverse", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},
+    {"inverse_displacement", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},
     {"jacobian", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx, u the displacement", determinant, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
 };
@@ -152,6 +152,9 @@ const rb_solver rb_solver_atlas = {
     .about =
         "Images are brought to [0, 1], each by its own least and greatest value, and deformed onto their common "
         "mean; with --reference onto that.",
+    .citation =
+        "L. Ha, J. Krueger, P. T. Fletcher, S. Joshi, C. T. Silva: Fast parallel unbiased diffeomorphic atlas "
+        "construction on multi-GPUs (ha2009)",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_atlas_options),

@@ -215,6 +215,8 @@ const rb_solver rb_solver_claire = {
     .otherwise = "cpu-fd8-linear",
     .takes = RB_TAKES_IMAGES,
     .about = "",
+    .citation =
+        "M. Brunn, N. Himthani, G. Biros, M. Mehl, A. Mang: Fast GPU 3D diffeomorphic image registration (brunn2020)",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_claire_options),

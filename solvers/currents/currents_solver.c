@@ -130,7 +130,7 @@ static const rb_output outputs[] = {
     {"warped", RB_OUTPUT_CHANNELS, "the template's posteriors at x + displacement(x)", warped, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR,
      "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
-    {"inverse", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},
+    {"inverse_displacement", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},
     {"jacobian", RB_OUTPUT_DETERMINANT, "determinant of I + du/dx, u the displacement", determinant, NULL, 0},
     {"surface", RB_OUTPUT_SURFACES, "the template's surfaces, pushed forward, as GIFTI", surfaces, NULL, 0},
     {NULL, RB_OUTPUT_SCALAR, NULL, NULL, NULL, 0},
@@ -145,6 +145,9 @@ const rb_solver rb_solver_currents = {
         "Posteriors are probabilities in [0, 1] of tissue classes, the same classes in the same order for template "
         "and reference; they are pulled back. Surfaces correspond by their order and are pushed forward. Either "
         "may be left out.",
+    .citation =
+        "L. Ha, M. Prastawa, G. Gerig, J. H. Gilmore, C. T. Silva, S. Joshi: Efficient probabilistic and geometric "
+        "anatomical mapping using particle mesh approximation on GPUs, Int. J. Biomed. Imaging 2011, 572187 (ha2012)",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_currents_options),

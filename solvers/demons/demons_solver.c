@@ -220,6 +220,7 @@ const rb_solver rb_solver_demons = {
     .about =
         "A voxel where either image is 0 counts as background and exerts no force, as in the authors' program: "
         "masks and label maps do not move.",
+    .citation = "GPU performance-aware programming on diffeomorphic log-demons (demons2020)",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(settings),

@@ -223,6 +223,7 @@ const rb_solver rb_solver_external = {
     .otherwise = "plastimatch-log-demons",
     .takes = RB_TAKES_IMAGES,
     .about = "A program of others, run over NIfTI files and judged by the displacement that it writes alone.",
+    .citation = "",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_external_options),

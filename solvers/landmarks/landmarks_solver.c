@@ -184,6 +184,7 @@ const rb_solver rb_solver_landmarks = {
     .otherwise = "cpu",
     .takes = RB_TAKES_POINTS,
     .about = "Point i of the template is carried onto point i of the reference.",
+    .citation = "GPU landmark matching by geodesic shooting (shooting2018)",
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_landmarks_options),

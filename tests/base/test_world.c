@@ -100,7 +100,7 @@ static void images_keep_their_place(void **s) {
     int64_t compared = 0;
     from.data = malloc((size_t)m * sizeof *from.data);
     for (int64_t i = 0; i < m; i++) from.data[i] = (float)in_world(&from, i);
-    assert_int_equal(rb_volume_onto(&from, &to, RB_POINT, out, &covered), RB_OK);
+    assert_int_equal(rb_volume_onto(&from, &to, NULL, RB_POINT, out, &covered), RB_OK);
     for (int64_t i = 0; i < n; i++)
       if (out[i] != 0 && fabs((double)out[i] - in_world(&to, i)) < 1e-4) compared++;
     assert_true(covered > 0.25 &&
@@ -114,7 +114,7 @@ static void images_keep_their_place(void **s) {
   rb_volume away = volume_of(rb_grid_make(5, 5, 5), far);
   double covered;
   away.data = calloc(125, sizeof *away.data);
-  assert_int_equal(rb_volume_onto(&away, &to, RB_NEAREST, out, &covered), RB_OK);
+  assert_int_equal(rb_volume_onto(&away, &to, NULL, RB_NEAREST, out, &covered), RB_OK);
   assert_true(covered == 0 && fabs(rb_volume_distance(&away, &to) - 298) < 2);
   rb_volume_free(&away), rb_volume_free(&to);
   free(out);

@@ -11,12 +11,17 @@ expect 0 "demons +.*demons2020" "$bin" register --help
 for method in claire demons landmarks; do expect 0 "usage: regbench register $method" "$bin" register $method --help; done
 expect 2 "no method 'affine'" "$bin" register affine
 expect 2 "are needed" "$bin" register claire --out r
-expect 2 "go together" "$bin" register claire --template a --reference b --template-labels l --out r
+expect 2 "go together" "$bin" register claire --template a --reference b --template-points l --out r
+expect 2 "needs --template-labels" "$bin" register claire --template a --reference b --reference-labels l --out r
 expect 2 "not a positive number" "$bin" register claire --template a --reference b --beta -1 --out r
 expect 2 "from 4 to 4096" "$bin" register claire --template a --reference b --size 3 --out r
 expect 2 "unknown regularisation" "$bin" register claire --template a --reference b --regularisation h7 --out r
 expect 2 "unknown argument" "$bin" register claire --template a --reference b --fast --out r
-expect 2 "go together" "$bin" register demons --template a --reference b --template-labels l --out r
+expect 2 "not both" "$bin" register demons --template a --reference b --size 8 --spacing 2 --out r
+expect 2 "mm, H or X,Y,Z" "$bin" register demons --template a --reference b --spacing 0 --out r
+expect 2 "itk, fsl, voxel" "$bin" register demons --template a --reference b --field-convention ras --out r
+expect 2 "leaves out the world" "$bin" register demons --template a --reference b --ignore-geometry --center --out r
+expect 2 "label maps of both" "$bin" register demons --template a --reference b --label-names n --out r
 expect 2 "from 4 to 4096" "$bin" register demons --template a --reference b --size 3 --out r
 expect 2 "no file a.nii" "$bin" register demons --template a.nii --reference b.nii --variant cpu --out r
 expect 2 "no file a.nii" "$bin" register claire --template a.nii --reference b.nii --variant cpu-fd8-linear --out r
@@ -49,6 +54,61 @@ ok "what lies at voxel 10 lies at 7 of a lattice that begins 3 mm further: $move
 expect 0 "mismatch 0," "$bin" register claire --template at-0.nii --reference at-3.nii --ignore-geometry --variant cpu-fd8-linear --out rw
 expect 2 "holds 0 % of where at-40.nii lies .* 40 mm apart" "$bin" register demons --template at-0.nii --reference at-40.nii --variant cpu --out rw
 ok "labels are whole numbers in the file" test "$("$bin" register claire --template one.nii --reference three.nii --template-labels one.nii --reference-labels three.nii --variant cpu-fd8-linear --out rl >/dev/null && gunzip -c rl/labels.nii.gz | od -An -td2 -j70 -N2 | tr -d ' ')" = 4
+# alignment: by centres of mass, by an affine that adds the shift (four rows, ITK's text), labels of the template alone
+demons=("$bin" register demons --variant cpu --iterations 5 --stop 0)
+value() { awk -F'[:,]' -v key="\"$2\"" '$1 ~ key { print $2 + 0; exit }' "$1/metrics.json"; }
+expect 0 "mismatch 0," "${demons[@]}" --template at-40.nii --reference at-0.nii --center --template-labels at-40.nii --out rc
+moved=$(centre rc/warped.nii.gz)
+ok "--center: the ball is where the reference has it, 10: $moved" test "$moved" = 10.0
+ok "its labels are carried, of the template alone" test -s rc/labels.nii.gz
+printf '1 0 0 39.999\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' >shift.txt
+printf '#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 -39.999 0 0\nFixedParameters: 5 6 7\n' >shift.tfm
+for map in shift.txt shift.tfm; do
+  expect 0 "mismatch 0," "${demons[@]}" --template at-40.nii --reference at-0.nii --affine $map --out rc
+  expect 0 "displacement_mean +39.999" "$bin" measure field rc/displacement.nii.gz
+done
+expect 0 "correlation +1" bash -c "'$bin' apply rc/displacement.nii.gz at-40.nii --out by-apply.nii.gz && '$bin' measure images by-apply.nii.gz rc/warped.nii.gz"
+ok "the inverse is found everywhere" test "$(value rc voxels_without_inverse)" = 0
+expect 0 "displacement_mean +39.999" "$bin" measure field rc/inverse_displacement.nii.gz
+printf '2 0 0 0\n' >bad.txt
+expect 2 "four rows of four" "${demons[@]}" --template one.nii --reference three.nii --affine bad.txt --out rc
+sed 's/AffineTransform/Euler3DTransform/' shift.tfm >euler.tfm
+expect 2 "AffineTransform and MatrixOffsetTransformBase" "${demons[@]}" --template one.nii --reference three.nii --affine euler.tfm --out rc
+printf '0 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' >flat.txt
+expect 2 "no inverse" "${demons[@]}" --template one.nii --reference three.nii --affine flat.txt --out rc
+# points, label names, a coarser grid: results at the reference's own resolution
+with_origin three.nii three-0.nii 0.001
+blob() { # FILE CENTRE: a smooth one
+  perl -e 'my ($f, $t, $c) = @ARGV; local $/; open F, "<", $f; my $d = substr(<F>, 0, 352); open T, ">", $t; print T $d;
+    for my $z (0 .. 23) { for my $y (0 .. 23) { for my $x (0 .. 23) { print T chr(200 * exp(-(($x - $c) ** 2 + ($y - 12) ** 2 + ($z - 12) ** 2) / 40)) } } }' "$@"
+}
+blob at-0.nii blob-0.nii 10
+blob at-0.nii blob-3.nii 13
+printf '%s,12,12\n' 10.001 11.001 >p.csv
+printf '%s,12,12\n' 13.001 14.001 >q.csv
+printf '0 0 0 0 0 0 0 "Clear Label"\n1 255 0 0 1 1 1 "the ball"\n' >names.txt
+expect 0 "Dice" "${demons[@]}" --iterations 60 --template blob-0.nii --reference blob-3.nii --template-labels at-0.nii --reference-labels three-0.nii --label-names names.txt --spacing 2 --out rp
+expect 0 "mismatch" "${demons[@]}" --iterations 60 --sigma-fluid 1 --sigma-diffusion 1 --template blob-0.nii --reference blob-3.nii --template-points p.csv --reference-points q.csv --out rq
+tre=$(tr -d ' \n' <rq/metrics.json | grep -o '"points":{.*' | grep -o '"mean":[0-9.]*' | cut -d: -f2 | tr '\n' ' ')
+ok "points come nearer: $tre" awk -v t="$tre" 'BEGIN { split(t, d, " "); exit !(d[1] == 3 && d[2] > 0 && d[2] < 2) }'
+ok "labels have names" grep -q '"name": "the ball"' rp/metrics.json
+ok "the registration had a grid of 12" test "$(tr -d ' \n' <rp/metrics.json | grep -o '"grid_xyz":\[[0-9,]*\]')" = '"grid_xyz":[12,12,12]'
+expect 0 "correlation" "$bin" measure images rp/warped.nii.gz blob-3.nii # of one lattice
+for key in date host device threads cite percent_folds log_sd hd95; do ok "metrics.json has $key" grep -q "\"$key\"" rp/metrics.json; done
+printf '1,2,3\n' >single.csv
+expect 2 "correspond one to one" "${demons[@]}" --template one.nii --reference three.nii --template-points p.csv --reference-points single.csv --out rq
+# conventions: the same map in voxels and as FSL counts, x from the other end
+for c in voxel fsl; do expect 0 "mismatch" "${demons[@]}" --template at-40.nii --reference at-0.nii --affine shift.txt --field-convention $c --out r$c; done
+first() { gunzip -c "$1" | tail -c +353 | od -An -tf4 -N4 | awk '{ printf "%.3f", $1 * $1 < 1e-9 ? 0 : $1 }'; }
+ok "voxels: $(first rvoxel/displacement.nii.gz)" test "$(first rvoxel/displacement.nii.gz)" = 39.999
+ok "FSL, both images having x from the left: $(first rfsl/displacement.nii.gz)" test "$(first rfsl/displacement.nii.gz)" = 0.000
+# a folder is one run's; inputs are not overwritten, earlier results go
+ok "rq holds labels no more" test ! -e rq/labels.nii.gz
+expect 0 "mismatch" "${demons[@]}" --template at-40.nii --reference at-0.nii --affine shift.txt --outputs warped --out rc
+ok "what an earlier run left is gone" test ! -e rc/displacement.nii.gz -a ! -e rc/labels.nii.gz -a -s rc/warped.nii.gz
+cp at-0.nii rc/warped.nii
+expect 2 "is an input that a result could overwrite" "${demons[@]}" --template rc/warped.nii --reference at-0.nii --out rc
+expect 8 "another registration is writing into rc" flock rc "${demons[@]}" --template at-0.nii --reference at-0.nii --out rc
 # values below 0
 perl -0777 -pe 'substr($_, 70, 4) = pack("s2", 256, 8); substr($_, 400, 1) = chr(246)' one.nii >ct.nii
 expect 2 "intensities down to -10: --shift-negative" "$bin" register demons --template ct.nii --reference three.nii --variant cpu --out rn
@@ -198,7 +258,7 @@ awk -F, '{printf "%g,%g,%g\n", $1+0.3*sin($2), $2+0.2, 1.02*$3}' many-a.csv >man
 interrupted "an interrupted shooting" "^ +[1-9] TAO|iter = +[1-9]" "$bin" register landmarks --template many-a.csv --reference many-b.csv --iterations 400 --petsc "-tao_monitor" --out l130
 ok "and leaves its iterate" test -s l130/matched.csv -a -s l130/metrics.json
 # metrics.json has one shape
-keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|reference|grid_xyz|points|jacobian|detF|dice|energy_joule' | tr -d '\n'; }
+keys() { grep -oE '^ "[a-z_A-Z0-9]+"' "$1" | sort | grep -vE 'images|reference|grid_xyz|points|jacobian|detF|dice|energy_joule|label_table|inverse_displacement' | tr -d '\n'; }
 for f in r d; do [ ! -e $f/metrics.json ] || ok "the shape of $f/metrics.json" test "$(keys $f/metrics.json)" = "$(keys l/metrics.json)"; done
 
 # register atlas: three balls of 24^3
@@ -211,7 +271,7 @@ expect 2 "one image has no atlas" "${atlas[@]}" --images ball1.nii --out at
 expect 2 "no file balls.csv|balls.csv" "${atlas[@]}" --list balls.csv --out at
 expect 2 "unknown argument '--template'" "${atlas[@]}" --template ball1.nii --out at
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out at
-for f in atlas warped_001_ball1 displacement_002_ball2 inverse_003_ball3 jacobian_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
+for f in atlas warped_001_ball1 displacement_002_ball2 inverse_displacement_003_ball3 jacobian_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
 ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
 expect 2 "neglects it and takes 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at

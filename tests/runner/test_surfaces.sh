@@ -66,7 +66,7 @@ expect 2 "align them first" "$bin" register currents --variant cpu --template-po
 expect 2 "one number each a level" "$bin" register currents --variant cpu --template-posteriors one.nii --reference-posteriors three.nii --steps 0.5 --out r
 anatomy=(--template-posteriors one.nii --reference-posteriors three.nii --template-surfaces one.gii --reference-surfaces three.gii --variant cpu --sigmas 3,1.5 --steps 0.3,0.2 --iterations 30,20)
 expect 0 "iterations used up" "$bin" register currents "${anatomy[@]}" --out r
-for f in warped_1.nii.gz displacement.nii.gz inverse.nii.gz jacobian.nii.gz surface_1.gii metrics.json; do ok "r/$f is there" test -s "r/$f"; done
+for f in warped_1.nii.gz displacement.nii.gz inverse_displacement.nii.gz jacobian.nii.gz surface_1.gii metrics.json; do ok "r/$f is there" test -s "r/$f"; done
 after=$(apart r/surface_1.gii three.gii --sigma 3)
 ok "the surface has come closer: $exact before, $after after" perl -e 'exit !($ARGV[1] < 0.1 * $ARGV[0])' "$exact" "$after"
 ok "and the posterior, too" perl -MJSON::PP -e 'local $/; open F, "<", "r/metrics.json"; my $m = decode_json(<F>); exit !($m->{classes}{after}{class_1}{dice} > 0.95 && $m->{classes}{before}{class_1}{dice} < 0.75 && $m->{jacobian}{min} > 0)'

@@ -274,12 +274,12 @@ static void field_on_a_grid(void **state) {
   assert_non_null(mkdtemp(folder));
   ok(rb_register_grid_write(folder, solver, s, set, 3, spacing));
   for (int which = 0; which < 2; which++) {
-    snprintf(path, sizeof path, "%s/%s.nii.gz", folder, which ? "displacement" : "velocity");
+    snprintf(path, sizeof path, "%s/%s.nii.gz", folder, which ? "inverse_displacement" : "velocity");
     nifti_image *h = nifti_image_read(path, 1);
     assert_non_null(h);
     assert_true(h->nu == 3 && fabs((double)h->dx - spacing) < 1e-6);
-    const int at[3] = {h->nx / 2, h->ny / 3, h->nz / 2};
-    for (int c = 0; c < DIM; c++) x[c] = (double)h->sto_xyz.m[c][3] + (double)h->sto_xyz.m[c][c] * at[c];
+    const int64_t at[3] = {h->nx / 2, h->ny / 3, h->nz / 2};
+    for (int c = 0; c < DIM; c++) x[c] = h->sto_xyz.m[c][3] + h->sto_xyz.m[c][c] * (double)at[c];
     double want[DIM], from[DIM];
     memcpy(from, x, sizeof x);
     if (which) ok(solver->carry(s, 1, x));
@@ -291,10 +291,13 @@ static void field_on_a_grid(void **state) {
     for (int c = 0; c < DIM; c++) want[c] = which ? x[c] - from[c] : velocity[c];
     const size_t voxels = (size_t)h->nx * (size_t)h->ny * (size_t)h->nz,
                  here = ((size_t)at[2] * (size_t)h->ny + (size_t)at[1]) * (size_t)h->nx + (size_t)at[0];
-    for (int c = 0; c < DIM; c++) assert_true(fabs((double)((float *)h->data)[c * voxels + here] - want[c]) < 1e-5);
+    for (int c = 0; c < DIM; c++) /* of a file: left and posterior */
+      assert_true(fabs((c < 2 ? -1 : 1) * (double)((float *)h->data)[(size_t)c * voxels + here] - want[c]) < 1e-5);
     nifti_image_free(h);
     remove(path);
   }
+  snprintf(path, sizeof path, "%s/displacement.nii.gz", folder);
+  remove(path);
   rmdir(folder);
   rb_solution_free(&solution);
   solver->destroy(s);

@@ -187,6 +187,7 @@ static int exit_code_of_failure(rb_status st) {
     case RB_ENOMEM:
     case RB_EIO:
     case RB_EDEVICE:
+    case RB_EBUSY:
       return RB_EXIT_INCOMPLETE;
     case RB_EINVALID:
       return RB_EXIT_NOT_CONVERGED; /* values that are not finite, or PETSc gave up */

@@ -6,9 +6,8 @@
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/cli/measure.h"
-#include "solvers/common/border_distance.h"
+#include "experiments/runner/inputs/label_table.h"
 #include "solvers/common/by_displacement.h"
-#include "solvers/common/overlap.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -126,8 +125,6 @@ done:
 int rb_measure_labels(int argc, char **argv) {
   rb_status st = RB_OK;
   rb_volume v[2] = {0};
-  double hd95 = 0, mean_distance = 0;
-  int apart = 0;
   json_t *rows = json_array();
   wishes w;
   const int code = parse(argc, argv, "labels", 2, &w);
@@ -141,29 +138,25 @@ int rb_measure_labels(int argc, char **argv) {
     RB_CHECK(bad < 0, RB_EFORMAT, "%s: voxel %lld holds %g; labels are whole numbers from 0 to %d", w.path[k],
              (long long)bad, (double)v[k].data[bad], RB_LABELS - 1);
   }
-  const rb_overlap o = rb_overlap_of(rb_grid_points(v[0].grid), v[0].data, v[1].data);
-  RB_CHECK(o.count, RB_EINVAL, "neither map holds a label above 0");
+  rb_label_table t;
+  RB_TRY(rb_label_table_of(v[0].grid, v[0].spacing, v[0].data, v[1].data, &t));
+  RB_CHECK(t.overlap.count, RB_EINVAL, "neither map holds a label above 0");
   if (!w.json) printf("label  Dice      HD95, mm  mean surface distance, mm\n");
   for (int l = 1; l < RB_LABELS; l++) {
-    rb_border_distance d;
-    if (isnan(o.label[l])) continue;
-    RB_TRY(rb_border_distance_of(v[0].grid, v[0].spacing, v[0].data, v[1].data, (float)l, &d));
+    const rb_border_distance d = t.row[l].border;
+    if (isnan(t.row[l].dice)) continue;
     const number row[] = {{"label", "1", l},
-                          {"dice", "1", o.label[l]},
+                          {"dice", "1", t.row[l].dice},
                           {"hd95", "mm", d.hd95},
                           {"hausdorff", "mm", d.largest},
                           {"mean_surface_distance", "mm", d.mean}};
     json_array_append_new(rows, json_of(row, sizeof row / sizeof *row));
-    if (!isnan(d.hd95)) apart++, hd95 += d.hd95, mean_distance += d.mean;
-    if (!w.json && isnan(d.hd95)) printf("%-6d %-9.6f in one map only\n", l, o.label[l]);
-    if (!w.json && !isnan(d.hd95)) printf("%-6d %-9.6f %-9.6g %.6g\n", l, o.label[l], d.hd95, d.mean);
+    if (!w.json && isnan(d.hd95)) printf("%-6d %-9.6f in one map only\n", l, t.row[l].dice);
+    if (!w.json && !isnan(d.hd95)) printf("%-6d %-9.6f %-9.6g %.6g\n", l, t.row[l].dice, d.hd95, d.mean);
   }
-  const number numbers[] = {{"label_count", "1", o.count},
-                            {"dice_mean", "1", o.mean},
-                            {"dice_least", "1", o.least},
-                            {"dice_of_all_labels", "1", o.all},
-                            {"hd95_mean", "mm", apart ? hd95 / apart : NAN},
-                            {"surface_distance_mean", "mm", apart ? mean_distance / apart : NAN}};
+  const number numbers[] = {{"label_count", "1", t.overlap.count}, {"dice_mean", "1", t.overlap.mean},
+                            {"dice_least", "1", t.overlap.least},  {"dice_of_all_labels", "1", t.overlap.all},
+                            {"hd95_mean", "mm", t.hd95},           {"surface_distance_mean", "mm", t.mean_distance}};
   if (!w.json) putchar('\n');
   print(&w, numbers, sizeof numbers / sizeof *numbers, rows);
   rows = NULL;

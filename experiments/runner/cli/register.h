@@ -4,10 +4,12 @@
 #ifndef RB_REGISTER_H
 #define RB_REGISTER_H
 
+#include "datasets/displacement_file.h"
 #include "datasets/points.h"
 #include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/cohort.h"
 #include "experiments/runner/inputs/pairs.h"
+#include "solvers/common/overlap.h"
 #include "solvers/solver.h"
 
 typedef struct {
@@ -26,10 +28,20 @@ typedef struct {
   const char *list;             /* of a cohort, or NULL */
   char **images;                /* of a cohort; owned */
   int image_count;
-  int leave_out;       /* files of a cohort that do not serve are left out, and told; else they are fatal */
-  double spacing;      /* of the grid around points; 0: none */
-  const char *outputs; /* names with commas between them: those that are written; NULL: all */
+  int leave_out;      /* files of a cohort that do not serve are left out, and told; else they are fatal */
+  double spacing;     /* of the grid around points; 0: none */
+  double voxel[3];    /* --spacing: mm along the file's x, y, z; 0: none */
+  const char *affine; /* a file, or NULL */
+  int centre;         /* centres of mass are laid onto each other first */
+  const char *marks[2], *label_names; /* points in both images; a table of labels; NULL: none */
+  rb_field_convention convention;     /* of the displacements that are written */
+  const char *outputs;                /* names with commas between them: those that are written; NULL: all */
 } rb_register_request;
+
+/* The folder for results: one run's, from the first read to the last file. */
+typedef struct {
+  int lock; /* a file descriptor; 0: none */
+} rb_register_folder;
 
 /* What the files hold; the problem points into it. */
 typedef struct {
@@ -37,9 +49,12 @@ typedef struct {
   rb_cohort cohort, reference; /* reference: of a cohort, one image or none */
   rb_anatomy anatomy[2];
   rb_points points[2], applied;
-  rb_subject subject[2]; /* of a pair; [RB_REFERENCE] of a cohort, too */
-  rb_subject *templates; /* of a cohort; owned */
-  const rb_volume *like; /* the images' geometry */
+  rb_points marks[2];          /* of images: mm right, anterior, superior */
+  char *label_name[RB_LABELS]; /* owned; NULL: it has none */
+  rb_subject subject[2];       /* of a pair; [RB_REFERENCE] of a cohort, too */
+  rb_subject *templates;       /* of a cohort; owned */
+  const rb_volume *like;       /* the images' geometry */
+  rb_register_folder folder;
   rb_problem problem;
 } rb_register_inputs;
 
@@ -53,6 +68,18 @@ int rb_register_parse(int argc, char **argv, rb_register_request *r);
 /* `regbench register METHOD --help`, from the solver's tables. */
 void rb_register_print_help(const rb_solver *s);
 
+/* Makes the folder where it is not there, and holds it against other runs (rank 0 alone). RB_EIO: it cannot be
+ * written; RB_EINVAL: a file, or an input lies in it under a name that a result would take; RB_EBUSY. */
+rb_status rb_register_folder_take(const rb_register_request *r, rb_register_folder *f);
+void rb_register_folder_release(rb_register_folder *f);
+/* Removes what an earlier run left in it: the files that it listed in `.results`. */
+void rb_register_folder_clear(const rb_register_request *r);
+/* FOLDER/name of a result, listed in `.results` before it is written. RB_EINVAL: too long; RB_EIO. */
+rb_status rb_register_path(const rb_register_request *r, char *path, size_t size, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Two images, registered in the world: results are made of the displacement and the files (register_world.h). */
+int rb_register_is_pair(const rb_register_request *r);
 /* Compare the files' geometry, make the folder for results, read. */
 rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in);
 void rb_register_inputs_free(rb_register_inputs *in);

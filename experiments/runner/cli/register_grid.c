@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/cli/register_grid.h"
 
+#include "datasets/displacement_file.h"
 #include "datasets/volume.h"
+#include "solvers/common/by_displacement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,43 +57,51 @@ static void grid_points(const box *b, double *x) {
   }
 }
 
-/* v [dim][points] in mm -> file. */
-static rb_status write_field(const char *folder, const char *name, const box *b, const double *v) {
-  rb_status st = RB_OK;
+/* v [dim][points] in the points' unit, of their world -> [3][points] in grid cells along x1, x2, x3. */
+static void cells_of(const box *b, const double *v, float *cells) {
   const int64_t n = rb_grid_points(b->grid);
-  char path[4096];
-  rb_volume like = {0};
-  float *cells = calloc(3 * (size_t)n, sizeof *cells);
-  RB_CHECK(cells, RB_ENOMEM, "host memory");
+  memset(cells, 0, 3 * (size_t)n * sizeof *cells);
   for (int c = 0; c < b->dim; c++)
     for (int64_t p = 0; p < n; p++) cells[(2 - c) * n + p] = (float)(v[c * n + p] / b->spacing);
+}
+static rb_status write_field(const char *folder, const char *name, const box *b, const float *cells) {
+  rb_status st = RB_OK;
+  char path[4096];
+  rb_volume like = {0};
   RB_TRY(rb_volume_geometry(b->grid, b->spacing, b->origin, &like));
-  RB_TRY(rb_path(path, sizeof path, "%s/%s", folder, name));
-  RB_TRY(rb_volume_write_vector(path, &like, b->grid, cells));
+  RB_TRY(rb_path(path, sizeof path, "%s/%s.nii.gz", folder, name));
+  RB_TRY(rb_displacement_write(path, &like, b->grid, cells));
 done:
   rb_volume_free(&like);
-  free(cells);
   return st;
 }
 
+/* The flow carries the template's points to the reference's: that is the inverse displacement. What an image of the
+ * template would be read by is its inverse. */
 rb_status rb_register_grid_write(const char *folder, const rb_solver *solver, void *state, const rb_points set[2],
                                  double margin, double spacing) {
   rb_status st = RB_OK;
   box b;
   double *x = NULL, *v = NULL;
+  float *cells = NULL, *inverse = NULL;
   RB_TRY(box_of(set, margin, spacing, &b));
   const int64_t n = rb_grid_points(b.grid);
   x = malloc((size_t)(n * b.dim) * sizeof *x);
   v = malloc((size_t)(n * b.dim) * sizeof *v);
-  RB_CHECK(x && v, RB_ENOMEM, "host memory: %zu bytes for a grid", 2 * (size_t)(n * b.dim) * sizeof *x);
+  cells = malloc(3 * (size_t)n * sizeof *cells), inverse = malloc(3 * (size_t)n * sizeof *inverse);
+  RB_CHECK(x && v && cells && inverse, RB_ENOMEM, "host memory: %zu bytes for a grid", 9 * (size_t)n * sizeof *x);
   grid_points(&b, x);
   RB_TRY(solver->velocity_at(state, n, x, v));
-  RB_TRY(write_field(folder, "velocity.nii.gz", &b, v));
+  cells_of(&b, v, cells);
+  RB_TRY(write_field(folder, "velocity", &b, cells));
   memcpy(v, x, (size_t)(n * b.dim) * sizeof *v);
   RB_TRY(solver->carry(state, n, v));
   for (int64_t i = 0; i < n * b.dim; i++) v[i] -= x[i];
-  RB_TRY(write_field(folder, "displacement.nii.gz", &b, v));
+  cells_of(&b, v, cells);
+  RB_TRY(write_field(folder, "inverse_displacement", &b, cells));
+  rb_displacement_inverse(b.grid, cells, inverse);
+  RB_TRY(write_field(folder, "displacement", &b, inverse));
 done:
-  free(v), free(x);
+  free(inverse), free(cells), free(v), free(x);
   return st;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +8,27 @@
 
 static const char images[] =
     "The template is deformed to look like the reference: two NIfTI images. The template comes onto the reference's "
-    "lattice\nthrough both files' affines first (the sform, else the qform; files without either are registered as "
-    "they lie in memory).\n\n"
-    "  --template-labels L, --reference-labels M   label maps (0 to 255), for Dice\n"
+    "lattice\nthrough both files' affines first (the sform where a file has one, else the qform; files without "
+    "either "
+    "are registered as\nthey lie in memory).\n\n"
+    "  --template-labels L          label map (0 to 255), carried to the reference\n"
+    "  --reference-labels M         likewise, for Dice and distances of borders; --label-names FILE: lines of "
+    "number, "
+    "name\n"
+    "  --template-points P, --reference-points Q   corresponding points, mm right, anterior, superior: their "
+    "distances "
+    "(TRE)\n"
+    "  --center                     first lay the centres of mass of what is above 0 onto each other\n"
+    "  --affine FILE                first apply this map of the reference's world to the template's: ITK's (.txt, "
+    ".tfm, "
+    ".mat), or\n                               four rows of four numbers (right, anterior, superior)\n"
     "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the reference's)\n"
+    "  --spacing MM | X,Y,Z         or its voxels' size, about: the reference's field of view stays\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
     "  --shift-negative             raise an image that has values below 0 (CT) by its least one; else it is "
     "refused\n"
-    "  --ignore-geometry            images are registered as they lie in memory\n";
+    "  --ignore-geometry            images are registered as they lie in memory\n"
+    "  --field-convention NAME      of displacements: itk (default), fsl (relative warp, for applywarp), voxel\n";
 static const char cohort[] =
     "NIfTI images of one grid, or of any with --size. Several processes share them: mpirun -n 4 regbench register "
     "...\n\n"
@@ -62,8 +76,12 @@ static void print_option(const rb_solver_option *o, const void *options) {
 }
 
 static void print_files(const rb_solver *s) {
+  const rb_register_request asked = {.solver = s};
+  const int pair = rb_register_is_pair(&asked);
   printf("\nDIR receives metrics.json and\n");
+  if (pair) rb_register_world_print_help();
   for (const rb_output *o = s->outputs; o->name; o++) {
+    if (pair && rb_register_world_has(&asked, o->name)) continue;
     const char *ending = o->kind == RB_OUTPUT_POINTS                                        ? ".vtk or .csv"
                          : o->kind == RB_OUTPUT_PATHS || o->kind == RB_OUTPUT_POINT_VECTORS ? ".csv"
                                                                                             : ".nii.gz";

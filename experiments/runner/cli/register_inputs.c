@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of a registration: read, compared, made into a problem. */
-#include "experiments/runner/base/files.h"
+#include "datasets/affine_file.h"
+#include "datasets/input_file.h"
 #include "experiments/runner/cli/register.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Labels lie where their image does. Files that are not there or no NIfTI are told by whoever reads them. */
@@ -26,26 +25,13 @@ static rb_status check_not_negative(const rb_register_request *r, const rb_pair 
   for (int k = 0; k < 2; k++) {
     float least = 0;
     for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) least = fminf(least, pair->image[k][i]);
-    if (!(least < 0)) continue;
-    if (!r->shift)
+    if (least < 0)
       return RB_FAIL(
           RB_EINVAL,
           "%s holds intensities down to %g: --shift-negative adds what makes its least value 0 (as for CT)",
           r->files[k], (double)least);
-    for (int64_t i = 0; i < rb_grid_points(pair->grid); i++) pair->image[k][i] -= least;
   }
   return RB_OK;
-}
-
-/* Where outputs go: fails before the solve when the folder cannot be written. */
-static rb_status make_folder(const char *out) {
-  rb_status st = RB_OK;
-  struct stat info;
-  RB_CHECK(mkdir(out, 0777) == 0 || errno == EEXIST, RB_EIO, "cannot make %s: %s", out, strerror(errno));
-  RB_CHECK(stat(out, &info) == 0 && S_ISDIR(info.st_mode), RB_EINVAL, "%s is a file; --out names a folder", out);
-  RB_CHECK(access(out, W_OK) == 0, RB_EIO, "cannot write in %s: %s", out, strerror(errno));
-done:
-  return st;
 }
 
 /* Labels that one map alone has are told: their overlap is 0 whatever the registration does. None in common cannot be
@@ -71,18 +57,80 @@ done:
   return st;
 }
 
+/* Lines of a number and a name: after a comma, between quotes (ITK-SNAP), or the next word (FreeSurfer). */
+static rb_status read_label_names(const char *path, char *names[RB_LABELS]) {
+  rb_status st = RB_OK;
+  char *text = NULL, *rest = NULL;
+  size_t size;
+  int count = 0;
+  RB_TRY(rb_input_text(path, &text, &size));
+  for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest)) {
+    char *end;
+    const long label = strtol(line, &end, 10);
+    if (end == line || label < 0 || label >= RB_LABELS) continue;
+    char *quoted = strchr(end, '"'), *name = quoted ? quoted + 1 : end + strspn(end, ", \t");
+    name[strcspn(name, quoted ? "\"" : *end == ',' ? "" : " \t")] = '\0';
+    if (!*name) continue;
+    free(names[label]);
+    RB_CHECK((names[label] = strdup(name)), RB_ENOMEM, "host memory");
+    count++;
+  }
+  RB_CHECK(count, RB_EFORMAT, "%s: no line of a number and a name", path);
+done:
+  free(text);
+  return st;
+}
+
+static rb_status read_marks(const rb_register_request *r, rb_points marks[2]) {
+  rb_status st = RB_OK;
+  for (int k = 0; k < 2; k++) {
+    RB_TRY(rb_points_read(r->marks[k], &marks[k]));
+    RB_CHECK(marks[k].dim == 3, RB_EINVAL, "%s holds points of the plane; those of an image have three coordinates",
+             r->marks[k]);
+  }
+  RB_CHECK(marks[0].n == marks[1].n, RB_EINVAL, "%s holds %lld points and %s %lld: they must correspond one to one",
+           r->marks[0], (long long)marks[0].n, r->marks[1], (long long)marks[1].n);
+done:
+  return st;
+}
+
+/* Files whose two forms differ are told: other programs may follow the other one. */
+static void tell_of_forms(const rb_register_request *r, const rb_pair *pair) {
+  for (int k = 0; k < 2 && !r->ignore_geometry; k++) {
+    const double apart = rb_volume_forms_apart(&pair->files[k]);
+    if (apart > 0.1)
+      fprintf(stderr, "regbench register: sform and qform of %s lie up to %.3g mm apart; the sform counts\n",
+              r->files[k], apart);
+  }
+}
+
 static rb_status read_images(const rb_register_request *r, rb_register_inputs *in) {
   rb_status st = RB_OK;
   rb_pair *pair = &in->pair;
+  rb_affine affine;
   RB_TRY(labels_on_images(r));
-  RB_TRY(make_folder(r->out));
-  RB_TRY(rb_pair_read(r->files, r->labels, r->ignore_geometry ? RB_AS_THEY_LIE : RB_IN_WORLD, r->how, r->grid, pair));
+  if (r->affine) RB_TRY(rb_affine_read(r->affine, &affine));
+  if (r->marks[0]) RB_TRY(read_marks(r, in->marks));
+  if (r->label_names) RB_TRY(read_label_names(r->label_names, in->label_name));
+  const rb_pair_request asked = {.images = {r->files[0], r->files[1]},
+                                 .labels = {r->labels[0], r->labels[1]},
+                                 .placing = r->ignore_geometry ? RB_AS_THEY_LIE : RB_IN_WORLD,
+                                 .how = r->how,
+                                 .grid = r->grid,
+                                 .voxel = {r->voxel[0], r->voxel[1], r->voxel[2]},
+                                 .affine = r->affine ? &affine : NULL,
+                                 .centre = r->centre,
+                                 .raise = r->shift,
+                                 .keep = 1};
+  RB_TRY(rb_pair_read(&asked, pair));
+  tell_of_forms(r, pair);
   RB_TRY(check_not_negative(r, pair));
   const int labels = pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE];
   if (labels) RB_TRY(common_labels(pair));
   in->problem.shape = (rb_problem_shape){.grid = pair->grid, .channels = 1, .templates = 1, .labels = labels};
   in->like = &pair->like;
-  for (int k = 0; k < 2; k++) in->subject[k] = (rb_subject){.image = pair->image[k], .labels = pair->labels[k]};
+  for (int k = 0; k < 2; k++)
+    in->subject[k] = (rb_subject){.image = pair->image[k], .labels = labels ? pair->labels[k] : NULL};
 done:
   return st;
 }
@@ -104,7 +152,6 @@ static rb_status read_points(const rb_register_request *r, rb_register_inputs *i
     RB_CHECK(in->applied.dim == set[0].dim, RB_EINVAL, "%s is %dD, the landmarks are %dD", r->apply, in->applied.dim,
              set[0].dim);
   }
-  RB_TRY(make_folder(r->out));
   in->problem.shape = (rb_problem_shape){.points = set[0].n, .dim = set[0].dim, .templates = 1};
 done:
   return st;
@@ -156,7 +203,6 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   rb_cohort_request files = {(const char *const *)r->images, r->image_count, r->how, r->grid, r->ignore_geometry};
   const char **kept = calloc((size_t)r->image_count, sizeof *kept);
   RB_CHECK(kept, RB_ENOMEM, "host memory");
-  RB_TRY(rb_team_agree(r->team, make_folder(r->out)));
   RB_TRY(select_usable(r, &files, kept));
   RB_TRY(rb_cohort_read(&files, r->team, &in->cohort));
   in->templates = calloc((size_t)in->cohort.count, sizeof *in->templates);
@@ -174,7 +220,6 @@ done:
 static rb_status read_anatomies(const rb_register_request *r, rb_register_inputs *in) {
   rb_status st = RB_OK;
   rb_anatomy *a = in->anatomy;
-  RB_TRY(make_folder(r->out));
   for (int k = RB_REFERENCE; k >= RB_TEMPLATE; k--) {
     RB_TRY(rb_anatomy_read(r->posteriors[k].files, r->posteriors[k].count, r->surfaces[k].files, r->surfaces[k].count,
                            k == RB_TEMPLATE ? &a[RB_REFERENCE].like : NULL, &a[k]));
@@ -188,6 +233,8 @@ done:
 
 rb_status rb_register_read(const rb_register_request *r, rb_register_inputs *in) {
   *in = (rb_register_inputs){0};
+  const rb_status st = rb_team_agree(r->team, rb_register_folder_take(r, &in->folder));
+  if (st != RB_OK) return st;
   in->problem.templates = &in->subject[RB_TEMPLATE];
   in->problem.reference = &in->subject[RB_REFERENCE];
   if (r->solver->cohort) return read_cohort(r, in);
@@ -201,5 +248,7 @@ void rb_register_inputs_free(rb_register_inputs *in) {
   rb_cohort_free(&in->cohort), rb_cohort_free(&in->reference);
   free(in->templates);
   rb_points_free(&in->applied);
-  for (int k = 0; k < 2; k++) rb_points_free(&in->points[k]);
+  for (int k = 0; k < 2; k++) rb_points_free(&in->points[k]), rb_points_free(&in->marks[k]);
+  for (int l = 0; l < RB_LABELS; l++) free(in->label_name[l]);
+  rb_register_folder_release(&in->folder);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of `register METHOD`: options of the verb, then those of the solver's table. */
 #include "experiments/runner/cli/commands.h"
+#include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_world.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +22,45 @@ static int parse_size(const char *text, rb_grid *out) {
     if (n[a] < 4 || n[a] > 4096) return 0;
   *out = rb_grid_make(n[2], n[1], n[0]);
   return 1;
+}
+
+/* "H" or "X,Y,Z", mm. */
+static int parse_spacing(const char *text, double out[3]) {
+  char rest;
+  if (sscanf(text, "%lf,%lf,%lf%c", &out[0], &out[1], &out[2], &rest) != 3) {
+    if (sscanf(text, "%lf%c", &out[0], &rest) != 1) return 0;
+    out[1] = out[2] = out[0];
+  }
+  return out[0] > 0 && out[1] > 0 && out[2] > 0 && isfinite(out[0] + out[1] + out[2]);
+}
+
+/* What two images alone have. 0 when argv[*i] was one or none of them (*taken tells), else an exit code. */
+static int pair_option(int argc, char **argv, int *i, rb_register_request *r, int *taken) {
+  const char *value;
+  *taken = 1;
+  if (!rb_register_is_pair(r)) {
+    *taken = 0;
+  } else if ((value = rb_option(argc, argv, i, "--spacing"))) {
+    if (!parse_spacing(value, r->voxel)) return rb_usage("register", "--spacing '%s': mm, H or X,Y,Z", value);
+  } else if ((value = rb_option(argc, argv, i, "--field-convention"))) {
+    if (rb_field_convention_parse(value, &r->convention) != RB_OK || r->convention == RB_FIELD_RAS)
+      return rb_usage("register", "--field-convention '%s': itk, fsl, voxel", value);
+  } else if ((value = rb_option(argc, argv, i, "--affine"))) {
+    r->affine = value;
+  } else if ((value = rb_option(argc, argv, i, "--label-names"))) {
+    r->label_names = value;
+  } else if ((value = rb_option(argc, argv, i, "--template-points"))) {
+    r->marks[RB_TEMPLATE] = value;
+  } else if ((value = rb_option(argc, argv, i, "--reference-points"))) {
+    r->marks[RB_REFERENCE] = value;
+  } else if (strcmp(argv[*i], "--center") == 0) {
+    r->centre = 1;
+  } else if (strcmp(argv[*i], "--shift-negative") == 0) {
+    r->shift = 1;
+  } else {
+    *taken = 0;
+  }
+  return 0;
 }
 
 /* --images A B C: up to the next option. */
@@ -86,8 +127,6 @@ static int common_option(int argc, char **argv, int *i, rb_register_request *r, 
       return rb_usage("register", "--size '%s': N or NX,NY,NZ, from 4 to 4096", value);
   } else if (images && (value = rb_option(argc, argv, i, "--resample"))) {
     if (rb_resampling_parse(value, &r->how) != RB_OK) return rb_usage("register", "%s", rb_message());
-  } else if (images && !r->solver->cohort && strcmp(argv[*i], "--shift-negative") == 0) {
-    r->shift = 1;
   } else if (images && strcmp(argv[*i], "--ignore-geometry") == 0) {
     r->ignore_geometry = 1;
   } else if (r->solver->cohort && strcmp(argv[*i], "--leave-out-bad") == 0) {
@@ -142,21 +181,39 @@ static int check_anatomy(const rb_register_request *r) {
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }
 
+static int check_pair(const rb_register_request *r) {
+  if (r->labels[RB_REFERENCE] && !r->labels[RB_TEMPLATE])
+    return rb_usage("register", "--reference-labels needs --template-labels, which are compared with them");
+  if (!r->marks[0] != !r->marks[1])
+    return rb_usage("register", "--template-points and --reference-points go together");
+  if (r->grid.n[0] && r->voxel[0] > 0) return rb_usage("register", "--size or --spacing, not both");
+  if (r->ignore_geometry && (r->affine || r->centre))
+    return rb_usage("register", "--ignore-geometry leaves out the world, in which --affine and --center move images");
+  if (r->label_names && !r->labels[RB_REFERENCE])
+    return rb_usage("register", "--label-names is about label maps of both images");
+  return 0;
+}
+
 /* Every name of --outputs is one that the solver has. */
 static int check_outputs(const rb_register_request *r) {
   char name[64];
   for (const char *at = r->outputs; at && *at; at += strcspn(at, ","), at += *at == ',') {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
-    if (*name == '.' || !rb_solver_output(r->solver, name))
+    if (*name == '.' || (!rb_solver_output(r->solver, name) && !rb_register_world_has(r, name)))
       return rb_usage("register", "--outputs: %s has no output '%s'; --help lists them", r->solver->family->name,
                       name);
   }
   return 0;
 }
 
+int rb_register_is_pair(const rb_register_request *r) {
+  return (r->solver->takes & RB_TAKES_IMAGES) && !r->solver->cohort && !(r->solver->takes & RB_TAKES_CHANNELS);
+}
+
 int rb_register_parse(int argc, char **argv, rb_register_request *r) {
   for (int i = 0; i < argc; i++) {
     int taken, code = common_option(argc, argv, &i, r, &taken);
+    if (!code && !taken) code = pair_option(argc, argv, &i, r, &taken);
     if (!code && !taken) code = take_anatomy(argc, argv, &i, r, &taken);
     if (!code && !taken) code = solver_option(argc, argv, &i, r, &taken);
     if (code) return code;
@@ -167,7 +224,6 @@ int rb_register_parse(int argc, char **argv, rb_register_request *r) {
   if (r->solver->cohort) return check_cohort(r);
   if (r->solver->takes & RB_TAKES_CHANNELS) return check_anatomy(r);
   if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
-  if (!r->labels[0] != !r->labels[1])
-    return rb_usage("register", "--template-labels and --reference-labels go together");
+  if (rb_register_is_pair(r) && check_pair(r)) return RB_EXIT_USAGE;
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
 }

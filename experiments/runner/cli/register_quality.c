@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUES = 3 * RB_QUALITY_DETERMINANTS + 1 }; /* of a template, to be gathered */
+enum {
+  OF_ONE = 5,
+  VALUES = OF_ONE * RB_QUALITY_DETERMINANTS + 1
+}; /* of a determinant; of a template, to be gathered */
 
 rb_status rb_quality_create(int templates, rb_quality *out) {
   *out = (rb_quality){.templates = templates, .det = calloc(VALUES * (size_t)templates, sizeof *out->det)};
@@ -27,15 +30,21 @@ void rb_quality_free(rb_quality *q) {
 
 void rb_quality_determinant(rb_quality *q, const char *name, int t, rb_grid grid, const float *det) {
   const int64_t n = rb_grid_points(grid);
-  double sum = 0, least = INFINITY, greatest = -INFINITY;
+  double sum = 0, least = INFINITY, greatest = -INFINITY, logs = 0, squares = 0;
+  int64_t folds = 0;
   int k = 0;
   while (k < RB_QUALITY_DETERMINANTS - 1 && q->determinant[k].name && strcmp(q->determinant[k].name, name) != 0) k++;
   q->determinant[k].name = name;
-  for (int64_t i = 0; i < n; i++)
-    sum += (double)det[i], least = fmin(least, (double)det[i]), greatest = fmax(greatest, (double)det[i]);
+  for (int64_t i = 0; i < n; i++) {
+    const double v = (double)det[i];
+    sum += v, least = fmin(least, v), greatest = fmax(greatest, v), folds += !(v > 0);
+    if (v > 0) logs += log(v), squares += log(v) * log(v);
+  }
   if (!isfinite(sum)) least = greatest = NAN;
-  double *d = q->det + 3 * (k * q->templates + t);
-  d[0] = least, d[1] = sum / (double)n, d[2] = greatest;
+  const double unfolded = (double)(n - folds), mean_log = logs / unfolded;
+  double *d = q->det + OF_ONE * (k * q->templates + t);
+  d[0] = least, d[1] = sum / (double)n, d[2] = greatest, d[3] = 100 * (double)folds / (double)n;
+  d[4] = sqrt(fmax(0, squares / unfolded - mean_log * mean_log));
 }
 
 void rb_quality_inverse(rb_quality *q, int t, rb_grid g, const float *u, const float *w) {
@@ -103,13 +112,14 @@ rb_status rb_quality_reduce(const rb_team *team, rb_quality *q) {
   rb_status st = RB_OK;
   RB_TRY(rb_team_sum(team, q->det, VALUES * (int64_t)q->templates));
   for (int k = 0; k < RB_QUALITY_DETERMINANTS; k++) {
-    double least = INFINITY, greatest = -INFINITY, mean = 0;
+    double least = INFINITY, greatest = -INFINITY, mean = 0, folds = 0, sd = 0;
     for (int t = 0; t < q->templates; t++) {
-      const double *d = q->det + 3 * (k * q->templates + t);
+      const double *d = q->det + OF_ONE * (k * q->templates + t);
       least = d[0] >= least ? least : d[0]; /* a NaN stays */
       greatest = d[2] <= greatest ? greatest : d[2];
-      mean += d[1] / q->templates;
+      mean += d[1] / q->templates, folds += d[3] / q->templates, sd += d[4] / q->templates;
     }
+    q->determinant[k].folds = folds, q->determinant[k].log_sd = sd;
     q->determinant[k].least = least, q->determinant[k].greatest = greatest, q->determinant[k].mean = mean;
   }
   for (int t = 0; t < q->templates; t++) q->inverse_error = fmax(q->inverse_error, q->undone[t]);
@@ -121,8 +131,10 @@ void rb_quality_add(const rb_quality *q, json_t *metrics) {
   for (int k = 0; k < RB_QUALITY_DETERMINANTS && q->determinant[k].name; k++)
     json_object_set_new(
         metrics, q->determinant[k].name,
-        json_pack("{s:o,s:o,s:o}", "min", rb_json_number(q->determinant[k].least), "mean",
-                  rb_json_number(q->determinant[k].mean), "max", rb_json_number(q->determinant[k].greatest)));
+        json_pack("{s:o,s:o,s:o,s:o,s:o}", "min", rb_json_number(q->determinant[k].least), "mean",
+                  rb_json_number(q->determinant[k].mean), "max", rb_json_number(q->determinant[k].greatest),
+                  "percent_folds", rb_json_number(q->determinant[k].folds), "log_sd",
+                  rb_json_number(q->determinant[k].log_sd)));
   if (q->has_inverse) {
     json_object_set_new(json_object_get(metrics, "results"), "inverse_error", rb_json_number(q->inverse_error));
     json_object_set_new(json_object_get(metrics, "units"), "inverse_error", json_string("voxel"));

@@ -3,7 +3,7 @@
 #ifndef RB_REGISTER_QUALITY_H
 #define RB_REGISTER_QUALITY_H
 
-#include "experiments/runner/inputs/pairs.h"
+#include "experiments/runner/cli/register.h"
 #include "kernels/base/team.h"
 
 #include <jansson.h>
@@ -13,9 +13,10 @@ typedef struct {
   int templates, has_inverse;
   struct {
     const char *name; /* of the output; NULL: there is none */
-    double least, mean, greatest;
+    double least, mean, greatest, folds, log_sd;
   } determinant[RB_QUALITY_DETERMINANTS]; /* over all templates */
-  double *det; /* [determinants][templates][3]: least, mean, greatest of each one's; 0 for those of other processes */
+  double *det; /* [determinants][templates][5]: least, mean, greatest, per cent of folds, SD of log of each one's; 0
+                  for those of other processes */
   double *undone;       /* [templates]: greatest |w + u(x + w)| of each one's inverse, likewise */
   double inverse_error; /* over all templates */
   json_t *dice;         /* overlaps before and after, or NULL */
@@ -39,4 +40,8 @@ rb_status rb_quality_reduce(const rb_team *team, rb_quality *q);
 /* Into metrics.json, and onto the line on stdout. */
 void rb_quality_add(const rb_quality *q, json_t *metrics);
 void rb_quality_print(const rb_quality *q);
+/* metrics.json; `world`: an object of what else joins it. */
+rb_status rb_register_write_metrics(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
+                                    const rb_solution *s, const rb_register_costs *costs, const rb_quality *q,
+                                    json_t *world);
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a registration leaves: a file an output, metrics.json in one shape for all solvers, a line on stdout. */
+/* What a registration leaves: a file an output, and a line on stdout. */
 #include "datasets/displacement_file.h"
 #include "datasets/mesh_file.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
 #include "experiments/runner/cli/register_quality.h"
-#include "experiments/runner/machine/build.h"
-#include "experiments/runner/machine/environment.h"
+#include "experiments/runner/cli/register_world.h"
 #include "kernels/base/clock.h"
 #include "kernels/registry/registry.h"
 
@@ -29,7 +28,7 @@ static rb_status write_points(const rb_register_request *r, const char *name, co
                               const double *x) {
   rb_status st = RB_OK;
   char path[4096];
-  RB_TRY(rb_path(path, sizeof path, "%s/%s%s", r->out, name, !from || is_csv(from) ? ".csv" : ".vtk"));
+  RB_TRY(rb_register_path(r, path, sizeof path, "%s%s", name, !from || is_csv(from) ? ".csv" : ".vtk"));
   RB_TRY(rb_points_write(path, like->n, like->dim, x, from ? like : NULL));
 done:
   return st;
@@ -54,7 +53,7 @@ static rb_status write_paths(const rb_register_request *r, const char *name, int
   const int whole = !ferror(f) & (fclose(f) == 0);
   f = NULL;
   RB_CHECK(whole && text, RB_ENOMEM, "host memory for %s", name);
-  RB_TRY(rb_path(path, sizeof path, "%s/%s.csv", r->out, name));
+  RB_TRY(rb_register_path(r, path, sizeof path, "%s.csv", name));
   RB_TRY(rb_write_atomically(path, text, length));
 done:
   if (f) fclose(f);
@@ -70,11 +69,9 @@ static rb_status write_field(const rb_register_request *r, const rb_register_inp
   char path[4096], of_template[160] = "";
   if (r->solver->cohort && !o->common)
     snprintf(of_template, sizeof of_template, "_%03d_%s", t + 1, in->cohort.name[t]);
-  RB_TRY(rb_path(path, sizeof path, "%s/%s%s.nii.gz", r->out, o->name, of_template));
+  RB_TRY(rb_register_path(r, path, sizeof path, "%s%s.nii.gz", o->name, of_template));
   if (o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE)
     RB_TRY(rb_displacement_write(path, in->like, grid, f));
-  else if (o->kind == RB_OUTPUT_LABELS)
-    RB_TRY(rb_volume_write_labels(path, in->like, grid, f));
   else
     RB_TRY(rb_volume_write(path, in->like, grid, f));
 done:
@@ -88,7 +85,7 @@ static rb_status write_channels(const rb_register_request *r, const rb_register_
   const rb_grid grid = in->problem.shape.grid;
   char path[4096];
   for (int k = 0; k < in->problem.shape.channels; k++) {
-    RB_TRY(rb_path(path, sizeof path, "%s/%s_%d.nii.gz", r->out, o->name, k + 1));
+    RB_TRY(rb_register_path(r, path, sizeof path, "%s_%d.nii.gz", o->name, k + 1));
     RB_TRY(rb_volume_write(path, in->like, grid, f + k * rb_grid_points(grid)));
   }
 done:
@@ -110,7 +107,7 @@ static rb_status write_surfaces(const rb_register_request *r, const rb_register_
     memcpy(m.face, moving->mesh[k].face, 3 * (size_t)m.faces * sizeof *m.face);
     for (int a = 0; a < 3; a++) memcpy(m.x + a * m.vertices, x + a * all + at, (size_t)m.vertices * sizeof *x);
     at += m.vertices;
-    RB_TRY(rb_path(path, sizeof path, "%s/%s_%d.gii", r->out, o->name, k + 1));
+    RB_TRY(rb_register_path(r, path, sizeof path, "%s_%d.gii", o->name, k + 1));
     RB_TRY(rb_mesh_write(path, &m));
   }
 done:
@@ -157,6 +154,12 @@ done:
   return st;
 }
 
+/* The written displacement holds the alignment, which changes volumes as well. */
+static void scale_by_alignment(const rb_register_inputs *in, float *det) {
+  const double by = in->pair.in_world ? rb_affine_determinant(&in->pair.to_template) : 1;
+  for (int64_t i = 0; i < rb_grid_points(in->pair.grid) && by != 1; i++) det[i] *= (float)by;
+}
+
 static rb_status write_output(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
                               void *state, int t, rb_quality *q) {
   rb_status st = RB_OK;
@@ -183,10 +186,13 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_surfaces(r, in, o, room));
       break;
     default:
-      if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
+      if (o->kind == RB_OUTPUT_DETERMINANT) {
+        if (rb_register_is_pair(r) && strcmp(o->name, "jacobian") == 0) scale_by_alignment(in, room);
+        rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
+      }
       if (o->kind == RB_OUTPUT_INVERSE) RB_TRY(measure_inverse(r, &in->problem.shape, state, t, room, q));
       if (o->kind == RB_OUTPUT_LABELS) rb_quality_labels(q, o->name, &in->pair, room);
-      if (*o->name != '.') RB_TRY(write_field(r, in, o, t, room));
+      if (*o->name != '.' && !rb_register_world_has(r, o->name)) RB_TRY(write_field(r, in, o, t, room));
   }
 done:
   free(room);
@@ -206,20 +212,16 @@ static rb_status write_carried(const rb_register_request *r, const rb_register_i
     RB_TRY(r->solver->carry(state, p->n, x));
     RB_TRY(write_points(r, "applied", r->apply, p, x));
   }
-  if (r->spacing > 0)
+  if (r->spacing > 0) {
+    static const char *const names[] = {"velocity", "displacement", "inverse_displacement"};
+    char path[4096];
+    for (int k = 0; k < 3; k++) RB_TRY(rb_register_path(r, path, sizeof path, "%s.nii.gz", names[k]));
     RB_TRY(rb_register_grid_write(r->out, r->solver, state, in->points,
                                   rb_register_grid_margin(r->solver, r->options), r->spacing));
+  }
 done:
   free(x);
   return st;
-}
-
-/* Whether --outputs asks for it; without it all are. */
-static int wanted(const rb_register_request *r, const rb_output *o) {
-  const size_t length = strlen(o->name);
-  for (const char *at = r->outputs; at && *at; at += strcspn(at, ","), at += *at == ',')
-    if (strcspn(at, ",") == length && strncmp(at, o->name, length) == 0) return 1;
-  return !r->outputs;
 }
 
 /* Of this member's templates; what is common to all, by rank 0. */
@@ -229,7 +231,8 @@ static rb_status write_outputs(const rb_register_request *r, const rb_register_i
   int64_t first, end;
   rb_team_share(r->team, in->problem.shape.templates, &first, &end);
   for (const rb_output *o = r->solver->outputs; o->name; o++) {
-    if (!wanted(r, o)) continue;
+    if (!rb_register_wanted(r, o->name)) continue;
+    if (rb_register_world_has(r, o->name) && o->kind != RB_OUTPUT_LABELS) continue; /* made for all methods alike */
     if (o->kind == RB_OUTPUT_LABELS && !in->problem.shape.labels) continue;
     if (o->kind == RB_OUTPUT_SURFACES && !in->problem.shape.surfaces) continue;
     if (o->common) {
@@ -240,129 +243,6 @@ static rb_status write_outputs(const rb_register_request *r, const rb_register_i
   }
   RB_TRY(write_carried(r, in, state));
 done:
-  return st;
-}
-
-/* ---- metrics.json ----------------------------------------------------------------------------------------- */
-
-static json_t *parameters(const rb_register_request *r) {
-  json_t *j = json_object();
-  for (const rb_solver_option *o = r->solver->options; o->name; o++) {
-    char key[64], text[256];
-    snprintf(key, sizeof key, "%s", o->name);
-    for (char *c = key; *c; c++)
-      if (*c == '-') *c = '_';
-    rb_solver_option_show(o, r->options, text, sizeof text);
-    const double number = rb_solver_option_number(o, r->options);
-    json_object_set_new(j, key,
-                        o->type == RB_OPTION_TEXT || o->type == RB_OPTION_CHOICE ? json_string(text)
-                        : o->type == RB_OPTION_FLAG                              ? json_boolean(number != 0)
-                        : o->type == RB_OPTION_WHOLE                             ? json_integer((json_int_t)number)
-                                                                                 : rb_json_number(number));
-  }
-  return j;
-}
-
-static json_t *history(const rb_solver *solver, const rb_solution *s) {
-  json_t *rows = json_array();
-  for (int i = 0; i < s->rows; i++) {
-    json_t *row = json_object();
-    for (int k = 0; k < s->columns; k++)
-      json_object_set_new(row, solver->history[k].name, rb_json_number(s->history[i * s->columns + k]));
-    json_array_append_new(rows, row);
-  }
-  return rows;
-}
-
-static void add_numbers(json_t *j, const rb_solution *s) {
-  json_t *values = json_object(), *units = json_object(), *formulas = json_object();
-  for (int k = 0; k < s->scalar_count; k++) {
-    const rb_scalar *one = &s->scalars[k];
-    json_object_set_new(values, one->name, rb_json_number(one->value));
-    json_object_set_new(units, one->name, json_string(one->unit));
-    json_object_set_new(formulas, one->name, json_string(one->formula));
-  }
-  json_object_set_new(j, "results", values);
-  json_object_set_new(j, "units", units);
-  json_object_set_new(j, "formulas", formulas);
-}
-
-static void add_inputs(json_t *j, const rb_register_request *r, const rb_register_inputs *in) {
-  const rb_pair *pair = &in->pair;
-  const rb_problem_shape *shape = &in->problem.shape;
-  json_object_set_new(j, "processes", json_integer(r->team->size));
-  if (shape->points) {
-    json_object_set_new(j, "points",
-                        json_pack("{s:s,s:s,s:I,s:i}", "template", r->files[0], "reference", r->files[1], "count",
-                                  (json_int_t)shape->points, "dimension", shape->dim));
-    return;
-  }
-  json_object_set_new(
-      j, "grid_xyz",
-      json_pack("[I,I,I]", (json_int_t)shape->grid.n[2], (json_int_t)shape->grid.n[1], (json_int_t)shape->grid.n[0]));
-  if (r->solver->cohort) {
-    json_t *files = json_array();
-    for (int t = 0; t < in->cohort.count; t++)
-      json_array_append_new(files,
-                            json_pack("{s:s,s:s}", "name", in->cohort.name[t], "sha256", in->cohort.sha256[t]));
-    json_object_set_new(j, "images", files);
-    if (in->reference.count)
-      json_object_set_new(j, "reference",
-                          json_pack("{s:s,s:s}", "name", in->reference.name[0], "sha256", in->reference.sha256[0]));
-    json_object_set_new(j, "images_left_out", json_integer(r->image_count - in->cohort.count));
-    return;
-  }
-  if (r->posteriors[0].count) {
-    static const char *const sides[2] = {"template", "reference"};
-    for (int k = 0; k < 2; k++) {
-      json_t *files = json_array();
-      for (int i = 0; i < r->posteriors[k].count; i++)
-        json_array_append_new(files, json_string(r->posteriors[k].files[i]));
-      for (int i = 0; i < r->surfaces[k].count; i++)
-        json_array_append_new(files, json_string(r->surfaces[k].files[i]));
-      json_object_set_new(j, sides[k], files);
-    }
-    return;
-  }
-  json_object_set_new(j, "images",
-                      json_pack("{s:s,s:s,s:s,s:s}", "template", pair->file[0], "template_sha256", pair->sha256[0],
-                                "reference", pair->file[1], "reference_sha256", pair->sha256[1]));
-}
-
-static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *k) {
-  json_t *seconds =
-      json_pack("{s:f,s:f,s:f}", "solver", s->seconds, "setup", s->setup_seconds, "files_in_to_files_out", k->total);
-  json_t *parts = json_object();
-  for (int i = 0; i < s->part_count; i++)
-    json_object_set_new(parts, s->parts[i].name, rb_json_number(s->parts[i].value));
-  json_object_set_new(seconds, "parts", parts);
-  json_object_set_new(j, "seconds", seconds);
-  json_object_set_new(j, "memory_predicted_bytes", json_integer((json_int_t)k->predicted));
-  json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)k->peak));
-  json_object_set_new(j, "memory_peak_with_results_bytes", json_integer((json_int_t)k->peak_with_results));
-  if (isfinite(k->energy)) json_object_set_new(j, "energy_joule", json_real(k->energy));
-}
-
-static rb_status write_metrics(const rb_register_request *r, const rb_register_inputs *in, const rb_variant *v,
-                               const rb_solution *s, const rb_register_costs *costs, const rb_quality *q) {
-  rb_status st = RB_OK;
-  char path[4096], program[64], *text = NULL;
-  snprintf(program, sizeof program, "regbench register %s", r->solver->family->name);
-  json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:b}", "program", program, "commit", rb_build_commit(), "variant", v->name,
-                        "end", rb_solver_end_name(s->end), "as_asked", s->as_asked);
-  add_inputs(j, r, in);
-  json_object_set_new(j, "parameters", parameters(r));
-  add_numbers(j, s);
-  rb_quality_add(q, j);
-  add_costs(j, s, costs);
-  json_object_set_new(j, "history", history(r->solver, s));
-  text = json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-  RB_CHECK(text && !s->lost, RB_ENOMEM, "host memory");
-  RB_TRY(rb_path(path, sizeof path, "%s/metrics.json", r->out));
-  RB_TRY(rb_write_atomically(path, text, strlen(text)));
-done:
-  free(text);
-  json_decref(j);
   return st;
 }
 
@@ -382,19 +262,25 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
   const rb_backend *b;
   char metrics[4096];
   rb_quality q;
+  json_t *world = json_object();
   RB_TRY(rb_quality_create(in->problem.shape.templates, &q));
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_path(metrics, sizeof metrics, "%s/metrics.json", r->out));
-  if (r->team->rank == 0)
+  if (r->team->rank == 0) {
     unlink(metrics); /* of a registration before: it would vouch for what may stay half-written */
+    rb_register_folder_clear(r);
+  }
+  RB_TRY(rb_team_agree(r->team, RB_OK)); /* the folder is empty of results before anybody writes */
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
+  if (rb_register_is_pair(r)) RB_TRY(rb_register_world_write(r, in, state, world));
   RB_TRY(rb_quality_reduce(r->team, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;
   if (r->team->rank > 0) goto done; /* one writer */
-  RB_TRY(write_metrics(r, in, v, s, costs, &q));
+  RB_TRY(rb_register_write_metrics(r, in, v, s, costs, &q, world));
   print_summary(r, v, s, &q, costs->total);
 done:
+  json_decref(world);
   rb_quality_free(&q);
   return st;
 }

@@ -36,7 +36,7 @@ static rb_status read_posterior(const char *path, const rb_volume *like, rb_anat
   const int64_t n = rb_grid_points(out->grid);
   RB_TRY(rb_volume_read(path, &v));
   if (like) {
-    RB_TRY(rb_volume_onto(&v, like, RB_ANTIALIAS, out->posteriors + k * n, &covered));
+    RB_TRY(rb_volume_onto(&v, like, NULL, RB_ANTIALIAS, out->posteriors + k * n, &covered));
     RB_CHECK(covered >= 0.1, RB_EINVAL,
              "%s holds %.2g %% of where the reference's posteriors lie in the world; align them first", path,
              100 * covered);

@@ -23,7 +23,10 @@ rb_status rb_resampling_parse(const char *name, rb_resampling *out) {
 }
 
 void rb_pair_free(rb_pair *p) {
-  for (int i = 0; i < 2; i++) free(p->image[i]), free(p->labels[i]);
+  for (int i = 0; i < 2; i++) {
+    free(p->image[i]), free(p->labels[i]);
+    rb_volume_free(&p->files[i]), rb_volume_free(&p->maps[i]);
+  }
   rb_volume_free(&p->like);
   memset(p, 0, sizeof *p);
 }
@@ -65,76 +68,124 @@ static rb_status check_same_grid(const rb_volume v[2], const char *const images[
                  images[1], (long long)v[1].grid.n[2], (long long)v[1].grid.n[1], (long long)v[1].grid.n[0]);
 }
 
-/* v on the lattice of `like`; its own header stays. */
-static rb_status placed(rb_volume *v, const rb_volume *like, rb_resampling how, double *covered) {
+/* v on the lattice of `like`, without a header. */
+static rb_status placed(const rb_volume *v, const rb_volume *like, const rb_affine *map, rb_resampling how,
+                        rb_volume *out, double *covered) {
   rb_status st = RB_OK;
   const size_t bytes = (size_t)rb_grid_points(like->grid) * sizeof(float);
   const int whole = how != RB_NEAREST && whole_numbers(v);
-  float *there = malloc(bytes);
-  RB_CHECK(there, RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
-  RB_TRY(rb_volume_onto(v, like, how, there, covered));
-  for (int64_t i = 0; whole && i < rb_grid_points(like->grid); i++) there[i] = floorf(there[i] + 0.5f);
-  free(v->data);
-  v->data = there, v->grid = like->grid;
-  there = NULL;
+  out->grid = like->grid;
+  out->data = malloc(bytes);
+  RB_CHECK(out->data, RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
+  RB_TRY(rb_volume_onto(v, like, map, how, out->data, covered));
+  for (int64_t i = 0; whole && i < rb_grid_points(like->grid); i++) out->data[i] = floorf(out->data[i] + 0.5f);
 done:
-  free(there);
   return st;
 }
 
-/* Template and its labels (NULL: none) onto the reference's lattice, in the world. */
-static rb_status place_in_world(rb_volume v[2], rb_volume *labels, const char *const images[2], rb_resampling how) {
+/* The affine asked for, and after it the shift that lays the template's centre of mass onto the reference's. */
+static rb_status align(const rb_pair_request *r, const rb_volume v[2], rb_affine *out) {
+  rb_status st = RB_OK;
+  double centre[2][3], there[3];
+  *out = r->affine ? *r->affine : rb_affine_identity();
+  if (!r->centre) return RB_OK;
+  for (int k = 0; k < 2; k++) RB_TRY(rb_volume_centre(&v[k], centre[k]));
+  rb_affine_point(out, centre[RB_REFERENCE], there);
+  for (int k = 0; k < 3; k++) out->m[k][3] += centre[RB_TEMPLATE][k] - there[k];
+done:
+  return st;
+}
+
+/* Template and its labels (without voxels: none) onto the reference's lattice, in the world; nothing is made where
+ * they lie on it. */
+static rb_status place_in_world(const rb_pair_request *r, const rb_volume v[2], const rb_volume *labels,
+                                const rb_affine *map, rb_volume *image_there, rb_volume *labels_there,
+                                int *in_world) {
   rb_status st = RB_OK;
   double covered = 1;
-  if (!rb_volume_affine(&v[0], v[0].grid).known || !rb_volume_affine(&v[1], v[1].grid).known ||
-      rb_volume_same_lattice(&v[0], &v[1]))
-    return RB_OK;
+  const int aligned = r->affine || r->centre;
+  *in_world = aligned || (rb_volume_affine(&v[0], v[0].grid).known && rb_volume_affine(&v[1], v[1].grid).known);
+  if (!*in_world || (!aligned && rb_volume_same_lattice(&v[0], &v[1]))) return RB_OK;
   const double apart = rb_volume_distance(&v[0], &v[1]);
-  if (labels) RB_TRY(placed(labels, &v[1], RB_NEAREST, &covered));
-  RB_TRY(placed(&v[0], &v[1], how, &covered));
+  if (labels->data) RB_TRY(placed(labels, &v[1], map, RB_NEAREST, labels_there, &covered));
+  RB_TRY(placed(&v[0], &v[1], map, r->how, image_there, &covered));
   RB_CHECK(
       covered >= 0.1, RB_EINVAL,
-      "%s holds %.2g %% of where %s lies in the world (their centres are %.3g mm apart): align them first, or say "
-      "--ignore-geometry to register them as they lie in memory",
-      images[0], 100 * covered, images[1], apart);
+      "%s holds %.2g %% of where %s lies in the world (their centres are %.3g mm apart): align them by --center or "
+      "--affine FILE, or say --ignore-geometry to register them as they lie in memory",
+      r->images[0], 100 * covered, r->images[1], apart);
 done:
   return st;
 }
 
-rb_status rb_pair_read(const char *const images[2], const char *const labels[2], rb_placing placing,
-                       rb_resampling how, rb_grid grid, rb_pair *out) {
+/* Solvers take what is below 0 for nothing, or clip it. Before an image is placed: what lies around it is 0. */
+static void raise(rb_volume *v, float *least) {
+  const int64_t n = rb_grid_points(v->grid);
+  for (int64_t i = 0; i < n; i++) *least = fminf(*least, v->data[i]);
+  for (int64_t i = 0; i < n && *least < 0; i++) v->data[i] -= *least;
+}
+
+static rb_status read_files(const rb_pair_request *r, int i, rb_volume *image, rb_volume *labels, rb_pair *out) {
+  rb_status st = RB_OK;
+  const char *name = r->images[i], *map = r->labels[i];
+  RB_TRY(rb_volume_read(name, image));
+  snprintf(out->file[i], sizeof out->file[i], "%.127s", last_part(name));
+  for (char *s = out->file[i]; *s; s++) /* records are UTF-8, file names need not be */
+    if ((unsigned char)*s >= 128) *s = '?';
+  RB_TRY(rb_sha256_file(name, out->sha256[i]));
+  if (r->raise) raise(image, &out->least[i]);
+  if (!map) return RB_OK;
+  RB_TRY(rb_volume_read(map, labels));
+  RB_CHECK(same_grid(labels->grid, image->grid), RB_EINVAL, "labels %s and image %s differ in size", map, name);
+  const int64_t bad = rb_overlap_first_bad(rb_grid_points(labels->grid), labels->data);
+  RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", map, (double)labels->data[bad]);
+done:
+  return st;
+}
+
+/* The grid asked for, by its points or by the size of its voxels, else the reference's. */
+static rb_status grid_of(const rb_pair_request *r, const rb_volume *template_there, const rb_volume *reference,
+                         rb_grid *out) {
+  rb_status st = RB_OK;
+  const rb_volume both[2] = {*template_there, *reference};
+  *out = r->grid;
+  if (r->grid.n[0]) return RB_OK;
+  *out = reference->grid;
+  for (int k = 0; k < 3 && r->voxel[0] > 0; k++) { /* our axis k is NIfTI's 2 - k */
+    out->n[k] = (int64_t)rint((double)reference->grid.n[k] * reference->spacing[k] / r->voxel[2 - k]);
+    RB_CHECK(out->n[k] >= 4 && out->n[k] <= 4096, RB_EINVAL,
+             "--spacing %g mm makes %lld voxels along %c of %s; from 4 to 4096 work", r->voxel[2 - k],
+             (long long)out->n[k], "zyx"[k], r -> images[1]);
+  }
+  if (!(r->voxel[0] > 0)) RB_TRY(check_same_grid(both, r->images));
+done:
+  return st;
+}
+
+rb_status rb_pair_read(const rb_pair_request *r, rb_pair *out) {
   rb_status st = RB_OK;
   rb_volume v[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}},
-            l[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}};
+            l[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}},
+            there[2] = {{{{0}}, NULL, {0}, NULL}, {{{0}}, NULL, {0}, NULL}}; /* template and its labels, placed */
   memset(out, 0, sizeof *out);
+  for (int i = 0; i < 2; i++) RB_TRY(read_files(r, i, &v[i], &l[i], out));
+  RB_TRY(align(r, v, &out->to_template));
+  if (r->placing == RB_IN_WORLD)
+    RB_TRY(place_in_world(r, v, &l[0], &out->to_template, &there[0], &there[1], &out->in_world));
+  const rb_volume *image[2] = {there[0].data ? &there[0] : &v[0], &v[1]},
+                  *labels[2] = {there[1].data ? &there[1] : &l[0], &l[1]};
+  RB_TRY(grid_of(r, image[0], &v[1], &out->grid));
   for (int i = 0; i < 2; i++) {
-    RB_TRY(rb_volume_read(images[i], &v[i]));
-    snprintf(out->file[i], sizeof out->file[i], "%.127s", last_part(images[i]));
-    for (char *s = out->file[i]; *s; s++) /* records are UTF-8, file names need not be */
-      if ((unsigned char)*s >= 128) *s = '?';
-    RB_TRY(rb_sha256_file(images[i], out->sha256[i]));
-    if (!labels || !labels[i]) continue;
-    RB_TRY(rb_volume_read(labels[i], &l[i]));
-    RB_CHECK(same_grid(l[i].grid, v[i].grid), RB_EINVAL, "labels %s and image %s differ in size", labels[i],
-             images[i]);
-    const int64_t bad = rb_overlap_first_bad(rb_grid_points(l[i].grid), l[i].data);
-    RB_CHECK(bad < 0, RB_EINVAL, "labels %s hold %g; whole numbers from 0 to 255 work", labels[i],
-             (double)l[i].data[bad]);
+    RB_TRY(brought_to(image[i], r->how, out->grid, &out->image[i]));
+    if (labels[i]->data) RB_TRY(brought_to(labels[i], RB_NEAREST, out->grid, &out->labels[i]));
   }
-  if (placing == RB_IN_WORLD) RB_TRY(place_in_world(v, l[0].data ? &l[0] : NULL, images, how));
-  if (grid.n[0] == 0) {
-    RB_TRY(check_same_grid(v, images));
-    grid = v[1].grid;
+  RB_TRY(rb_volume_copy_geometry(&v[1], &out->like));
+  for (int i = 0; i < 2 && r->keep; i++) {
+    out->files[i] = v[i], out->maps[i] = l[i];
+    memset(&v[i], 0, sizeof v[i]), memset(&l[i], 0, sizeof l[i]);
   }
-  out->grid = grid;
-  for (int i = 0; i < 2; i++) {
-    RB_TRY(brought_to(&v[i], how, grid, &out->image[i]));
-    if (l[i].data) RB_TRY(brought_to(&l[i], RB_NEAREST, grid, &out->labels[i]));
-  }
-  out->like = v[1];
-  memset(&v[1], 0, sizeof v[1]);
 done:
-  for (int i = 0; i < 2; i++) rb_volume_free(&v[i]), rb_volume_free(&l[i]);
+  for (int i = 0; i < 2; i++) rb_volume_free(&v[i]), rb_volume_free(&l[i]), rb_volume_free(&there[i]);
   if (st != RB_OK) rb_pair_free(out);
   return st;
 }
@@ -209,8 +260,7 @@ static rb_status synthetic(const char *name, rb_resampling how, rb_grid grid, rb
     RB_CHECK(rb_manifest_present(m), RB_ENOTFOUND, "data set %s is absent (%s)", name,
              m->package ? m->package : "regbench data import");
     RB_TRY(rb_manifest_path(m, m->image, path, sizeof path));
-    const char *twice[2] = {path, path};
-    RB_TRY(rb_pair_read(twice, NULL, RB_AS_THEY_LIE, how, grid, out));
+    RB_TRY(rb_pair_read(&(rb_pair_request){.images = {path, path}, .how = how, .grid = grid}, out));
     snprintf(out->file[1], sizeof out->file[1], "%.100s under a known flow", out->file[0]);
   }
   RB_TRY(flow_reference(out));
@@ -236,8 +286,11 @@ rb_status rb_pair_load(const char *name, rb_resampling how, rb_grid grid, rb_pai
     if (files[i]) RB_TRY(rb_manifest_path(m, files[i], paths[i], sizeof paths[i]));
   RB_CHECK(rb_data_present(name), RB_ENOTFOUND,
            "data set %s is absent, or files of its pair %s (regbench data import %s FOLDER)", m->name, name, m->name);
-  const char *images[2] = {paths[0], paths[1]}, *labels[2] = {files[2] ? paths[2] : NULL, files[3] ? paths[3] : NULL};
-  RB_TRY(rb_pair_read(images, labels, RB_AS_THEY_LIE, how, grid, out));
+  const rb_pair_request r = {.images = {paths[0], paths[1]},
+                             .labels = {files[2] ? paths[2] : NULL, files[3] ? paths[3] : NULL},
+                             .how = how,
+                             .grid = grid};
+  RB_TRY(rb_pair_read(&r, out));
 done:
   rb_manifest_free(m);
   return st;

@@ -101,12 +101,12 @@ rb_status rb_register_child_vectors(const rb_register_child *c, const char *name
   return rb_displacement_read(path, c->grid, out);
 }
 
-rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_volume *v) {
+rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_grid grid, rb_volume *v) {
   rb_status st = RB_OK;
   char path[1200];
   snprintf(path, sizeof path, "%s/out/%s", c->folder, name);
   RB_TRY(rb_volume_read(path, v));
-  for (int a = 0; a < 3; a++) RB_CHECK(v->grid.n[a] == c->grid.n[a], RB_EFORMAT, "%s has another grid", path);
+  for (int a = 0; a < 3; a++) RB_CHECK(v->grid.n[a] == grid.n[a], RB_EFORMAT, "%s has another grid", path);
 done:
   return st;
 }

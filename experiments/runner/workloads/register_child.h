@@ -32,8 +32,8 @@ rb_status rb_register_child_run(rb_register_child *c, const char *method, const 
 /* Removes what an earlier run wrote. */
 rb_status rb_register_child_clear(rb_register_child *c);
 
-/* Files of FOLDER/out: a volume of the grid, a displacement in voxels, metrics.json. RB_EFORMAT, RB_ENOTFOUND. */
-rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_volume *out);
+/* Files of FOLDER/out: a volume of `grid`, a displacement in voxels, metrics.json. RB_EFORMAT, RB_ENOTFOUND. */
+rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_grid grid, rb_volume *out);
 rb_status rb_register_child_vectors(const rb_register_child *c, const char *name, float *out);
 rb_status rb_register_child_metrics(const rb_register_child *c, json_t **out);
 /* A number of it: outer NULL for one at its root. NaN where there is none. */

@@ -6,11 +6,10 @@
  * Timed: the child from start to end, its files included; time_solver is the registration alone, by the child's
  * clock. Verified: the displacement is finite, of the grid and no mere shift, and brings the images nearer. Folds are
  * told, not judged: they are the method's. */
+#include "experiments/runner/inputs/label_table.h"
 #include "experiments/runner/workloads/register_child.h"
 #include "experiments/runner/workloads/workload.h"
-#include "solvers/common/border_distance.h"
 #include "solvers/common/by_displacement.h"
-#include "solvers/common/overlap.h"
 #include "solvers/external/external.h"
 
 #include <math.h>
@@ -92,7 +91,9 @@ static rb_status run(void *p, int turn) {
   state *s = p;
   const contestant *who = s->c->variant->ops;
   (void)turn;
-  return rb_register_child_run(&s->child, who->method, who->variant, who->more);
+  const char *more[12] = {"--outputs", "displacement"}; /* by which it is judged */
+  for (int k = 0; k < 8 && who->more[k]; k++) more[2 + k] = who->more[k];
+  return rb_register_child_run(&s->child, who->method, who->variant, more);
 }
 static rb_status poison(void *p, int turn) {
   state *s = p;
@@ -144,44 +145,24 @@ done:
   return st;
 }
 
-/* Mean over the labels that both maps hold. */
-static rb_status mean_hd95(state *s, const float *carried, double *out) {
-  rb_status st = RB_OK;
-  const float *labels = s->child.pair.labels[RB_REFERENCE];
-  const rb_grid g = s->c->grid;
-  double spacing[3], sum = 0;
-  int count = 0;
-  for (int a = 0; a < 3; a++) {
-    const rb_volume *like = &s->child.pair.like;
-    spacing[a] = like->header ? like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a] : 1;
-  }
-  for (int l = 1; l < RB_LABELS; l++) {
-    rb_border_distance d;
-    RB_TRY(rb_border_distance_of(g, spacing, carried, labels, (float)l, &d));
-    if (!isnan(d.hd95)) sum += d.hd95, count++;
-  }
-  *out = count ? sum / count : NAN;
-done:
-  return st;
-}
-
 static rb_status judge_labels(state *s, const float *u, rb_outcome *o) {
   rb_status st = RB_OK;
-  const int64_t n = rb_grid_points(s->c->grid);
+  const rb_grid g = s->c->grid;
   const rb_pair *pair = &s->child.pair;
-  double hd95;
-  float *carried = malloc((size_t)n * sizeof *carried);
+  double spacing[3];
+  rb_label_table before, after;
+  float *carried = malloc((size_t)rb_grid_points(g) * sizeof *carried);
   RB_CHECK(carried, RB_ENOMEM, "host memory");
-  const rb_overlap before = rb_overlap_of(n, pair->labels[RB_TEMPLATE], pair->labels[RB_REFERENCE]);
-  rb_displaced_labels(s->c->grid, u, pair->labels[RB_TEMPLATE], carried);
-  const rb_overlap after = rb_overlap_of(n, carried, pair->labels[RB_REFERENCE]);
-  rb_outcome_metric(o, "dice_before", before.mean, "1", "mean over labels of 2 |A n B| / (|A| + |B|)");
-  rb_outcome_metric(o, "dice", after.mean, "1", "the same by the displacement, each voxel's nearest label");
-  rb_outcome_metric(o, "dice_union", after.all, "1", "of any label against any label");
-  RB_TRY(mean_hd95(s, carried, &hd95));
-  rb_outcome_metric(o, "hd95", hd95, "mm", "mean over labels of the 95 % Hausdorff distance");
-  RB_TRY(mean_hd95(s, pair->labels[RB_TEMPLATE], &hd95));
-  rb_outcome_metric(o, "hd95_before", hd95, "mm", "the same before");
+  for (int a = 0; a < 3; a++)
+    spacing[a] = pair->like.header ? pair->like.spacing[a] * (double)pair->like.grid.n[a] / (double)g.n[a] : 1;
+  rb_displaced_labels(g, u, pair->labels[RB_TEMPLATE], carried);
+  RB_TRY(rb_label_table_of(g, spacing, pair->labels[RB_TEMPLATE], pair->labels[RB_REFERENCE], &before));
+  RB_TRY(rb_label_table_of(g, spacing, carried, pair->labels[RB_REFERENCE], &after));
+  rb_outcome_metric(o, "dice_before", before.overlap.mean, "1", "mean over labels of 2 |A n B| / (|A| + |B|)");
+  rb_outcome_metric(o, "dice", after.overlap.mean, "1", "the same by the displacement, each voxel's nearest label");
+  rb_outcome_metric(o, "dice_union", after.overlap.all, "1", "of any label against any label");
+  rb_outcome_metric(o, "hd95", after.hd95, "mm", "mean over labels of the 95 % Hausdorff distance");
+  rb_outcome_metric(o, "hd95_before", before.hd95, "mm", "the same before");
 done:
   free(carried);
   return st;

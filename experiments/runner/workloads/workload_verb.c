@@ -5,12 +5,12 @@
  * writing. Verified: what lies in the files. The velocity read back has, in float64 on the CPU, the mismatch and
  * gradient that metrics.json tells, and what the same float64 solver makes of it (warped template, displacement, det
  * F) is what the other files hold; labels overlap as metrics.json says. */
+#include "experiments/runner/inputs/world_field.h"
 #include "experiments/runner/workloads/measure.h"
 #include "experiments/runner/workloads/register_child.h"
 #include "experiments/runner/workloads/registration.h"
 #include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
-#include "solvers/common/by_displacement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,7 +84,8 @@ done:
 static rb_status run(void *p, int turn) {
   state *s = p;
   (void)turn;
-  return rb_register_child_run(&s->child, "claire", s->c->variant->ops, NULL);
+  static const char *const outputs[] = {"--outputs", "warped,velocity,displacement,jacobian,detF,labels", NULL};
+  return rb_register_child_run(&s->child, "claire", s->c->variant->ops, outputs);
 }
 /* Nothing of an earlier run may pass for this one's. */
 static rb_status poison(void *p, int turn) {
@@ -98,10 +99,33 @@ static rb_status poison(void *p, int turn) {
 /* What float64 on the CPU makes of a velocity. */
 typedef struct {
   double mismatch, gradient;
-  float *warped, *displacement, *det; /* [n], [3][n] in cells, [n] */
+  float *displacement, *det; /* [3][n] in cells, [n] */
+  rb_volume template_file, reference_file;
+  float *warped; /* of the reference's file: the template's read once through the displacement */
 } truth;
 
-static void truth_free(truth *t) { free(t->warped), free(t->displacement), free(t->det); }
+static void truth_free(truth *t) {
+  rb_volume_free(&t->template_file), rb_volume_free(&t->reference_file);
+  free(t->warped), free(t->displacement), free(t->det);
+}
+
+static rb_status warp_file(const state *s, truth *t) {
+  rb_status st = RB_OK;
+  const rb_grid g = s->c->grid;
+  rb_world_field f = {.lattice = {.grid = g}, .u = t->displacement};
+  rb_carried report;
+  RB_TRY(rb_volume_read(s->child.images[RB_TEMPLATE], &t->template_file));
+  RB_TRY(rb_volume_read(s->child.images[RB_REFERENCE], &t->reference_file));
+  const rb_volume *like = &t->reference_file;
+  const size_t bytes = (size_t)rb_grid_points(like->grid) * sizeof *t->warped;
+  t->warped = malloc(bytes);
+  RB_CHECK(t->warped, RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
+  f.to_world = rb_volume_affine(like, g);
+  RB_CHECK(rb_affine_inverse(&f.to_world, &f.to_voxels), RB_EFORMAT, "the reference's affine has no inverse");
+  RB_TRY(rb_carry_image(1, &f, 0, &t->template_file, like, RB_CARRY_LINEAR, t->warped, &report));
+done:
+  return st;
+}
 
 static rb_status truth_of(state *s, const float *velocity, truth *t) {
   rb_status st = RB_OK;
@@ -112,35 +136,36 @@ static rb_status truth_of(state *s, const float *velocity, truth *t) {
   rb_claire_options o = rb_claire_defaults();
   rb_claire_determinant extremes;
   rb_claire *c = NULL;
-  t->warped = malloc(n * sizeof(float)), t->displacement = malloc(3 * n * sizeof(float)),
-  t->det = malloc(n * sizeof(float));
-  RB_CHECK(t->warped && t->displacement && t->det, RB_ENOMEM, "host memory");
+  t->displacement = malloc(3 * n * sizeof(float)), t->det = malloc(n * sizeof(float));
+  RB_CHECK(t->displacement && t->det, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_find(&rb_claire_family, s->c->variant->ops, &v));
   rb_claire_twin(v, &config, &wide);
   RB_TRY(rb_claire_create(&wide, &o, s->c->grid, s->child.pair.image[RB_TEMPLATE], s->child.pair.image[RB_REFERENCE],
                           &c));
   RB_TRY(rb_claire_evaluate(c, velocity, &t->mismatch, &t->gradient));
   RB_TRY(rb_claire_displacement(c, t->displacement));
-  RB_TRY(rb_displaced_image(s->c->grid, t->displacement, s->child.pair.image[RB_TEMPLATE], t->warped));
+  RB_TRY(warp_file(s, t));
   RB_TRY(rb_claire_jacobian(c, t->det, &extremes));
 done:
   rb_claire_destroy(c);
   return st;
 }
 
-static rb_status verify_labels(state *s, const json_t *metrics, rb_outcome *o) {
+static rb_status verify_labels(state *s, const json_t *metrics, rb_grid grid, rb_outcome *o) {
   rb_status st = RB_OK;
-  rb_volume labels = {0};
-  RB_TRY(rb_register_child_volume(&s->child, "labels.nii.gz", &labels));
-  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255",
-                    rb_overlap_first_bad(rb_grid_points(s->c->grid), labels.data) >= 0, 0, "a label map");
-  const double dice = rb_overlap_of(rb_grid_points(s->c->grid), labels.data, s->child.pair.labels[RB_REFERENCE]).all;
-  const double told = rb_metrics_number(json_object_get(metrics, "dice"), "after", "union");
+  const int64_t n = rb_grid_points(grid);
+  rb_volume labels = {0}, theirs = {0};
+  RB_TRY(rb_register_child_volume(&s->child, "labels.nii.gz", grid, &labels));
+  RB_TRY(rb_volume_read(s->child.labels[RB_REFERENCE], &theirs));
+  rb_outcome_verify(o, "labels that are no whole numbers from 0 to 255", rb_overlap_first_bad(n, labels.data) >= 0, 0,
+                    "a label map");
+  const double dice = rb_overlap_of(n, labels.data, theirs.data).all;
+  const double told = rb_metrics_number(json_object_get(metrics, "label_table"), "after", "dice_union");
   rb_outcome_verify(o, "Dice of the file's labels against metrics.json", fabs(dice - told), DICE_LIMIT,
                     "metrics.json");
   rb_outcome_metric(o, "dice_unsmoothed", dice, "1", "2 |A n B| / (|A| + |B|), union of the file's labels");
 done:
-  rb_volume_free(&labels);
+  rb_volume_free(&labels), rb_volume_free(&theirs);
   return st;
 }
 
@@ -162,13 +187,15 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   RB_TRY(truth_of(s, v, &t));
   rb_claire_verify_values(o, texture, rb_metrics_number(metrics, "results", "mismatch"),
                           rb_metrics_number(metrics, "results", "relative_gradient"), t.mismatch, t.gradient, twin);
-  RB_TRY(rb_register_child_volume(&s->child, "warped.nii.gz", &warped));
-  rb_outcome_verify(o, "relative l2 distance of the warped image", rb_relative_distance(n, warped.data, t.warped),
+  const rb_grid own = t.reference_file.grid;
+  RB_TRY(rb_register_child_volume(&s->child, "warped.nii.gz", own, &warped));
+  rb_outcome_verify(o, "relative l2 distance of the warped image",
+                    rb_relative_distance(rb_grid_points(own), warped.data, t.warped),
                     texture ? TEXTURE_FIELD_LIMIT : IMAGE_LIMIT, twin);
   RB_TRY(rb_register_child_vectors(&s->child, "displacement.nii.gz", v));
   rb_outcome_verify(o, "relative l2 distance of the displacement", rb_relative_distance(3 * n, v, t.displacement),
                     texture ? TEXTURE_FIELD_LIMIT : DISPLACEMENT_LIMIT, twin);
-  RB_TRY(rb_register_child_volume(&s->child, "detF.nii.gz", &det));
+  RB_TRY(rb_register_child_volume(&s->child, "detF.nii.gz", s->c->grid, &det));
   rb_outcome_verify(o, "relative l2 distance of det F", rb_relative_distance(n, det.data, t.det),
                     texture ? TEXTURE_FIELD_LIMIT : IMAGE_LIMIT, twin);
   const rb_determinants f = rb_determinants_of(n, det.data);
@@ -179,7 +206,7 @@ static rb_status verify_files(state *s, const json_t *metrics, rb_outcome *o) {
   rb_solve_verify_orientation(o, "-det F (positive: orientation kept)", f.least);
   rb_outcome_metric(o, "det_min", f.least, "1", "min over voxels of the file's det F");
   rb_outcome_metric(o, "det_max", f.most, "1", "max over voxels of the file's det F");
-  if (s->child.labels[0][0]) RB_TRY(verify_labels(s, metrics, o));
+  if (s->child.labels[0][0]) RB_TRY(verify_labels(s, metrics, own, o));
 done:
   rb_volume_free(&det), rb_volume_free(&warped);
   truth_free(&t);
