@@ -20,7 +20,7 @@ includes "$c_library|\"kernels/(base|$(ls -d kernels/*/ | cut -d/ -f2 | grep -vE
   $(ls -d kernels/*/ | grep -vE 'kernels/(base|cuda|registry)/' | sed 's|$|*.[ch]|')
 includes "$c_library|<(fftw3|cblas|immintrin|mpi)\.h>|\"(cpu_ref|kernels)/|RB_" 'cpu_ref/*.[ch]'
 includes '<|"kernels/' 'kernels/*.cu' 'kernels/*.cuh'
-includes "$c_library|<petsc[a-z0-9/]*\.h>|<mpi\.h>|<zlib\.h>|\"(solvers|kernels/[a-z0-9_]+|datasets)/" 'solvers/*.[ch]'
+includes "$c_library|<petsc[a-z0-9/]*\.h>|<mpi\.h>|<zlib\.h>|<cyaml/cyaml\.h>|\"(solvers|kernels/[a-z0-9_]+|datasets)/" 'solvers/*.[ch]'
 if git ls-files -- 'solvers/*.[ch]' | xargs grep -nE '#include "(kernels/cuda|cpu_ref)/|<(cuda|cufft|fftw)'; then fail "a solver includes CUDA, FFTW or the CPU's variants"; fi
 if git ls-files -- 'datasets/*.[ch]' | xargs grep -nE '#include "(solvers|experiments|cpu_ref|kernels/(cuda|[a-z]+)/)' | grep -v 'kernels/base/'; then fail "datasets includes more than base"; fi
 if git ls-files -- kernels cpu_ref solvers datasets | xargs grep -nE '#include "experiments/'; then fail "something below the runner includes it"; fi

@@ -22,27 +22,30 @@ static void last_line(const char *log, long from, char *out, size_t size) {
 }
 
 /* The log is appended to: only what lies behind its old end is this run's. */
-static rb_status run(const char *folder, int inside, char *const arguments[], const volatile int *interrupted) {
+rb_status rb_child_run(const rb_child *c, char *const arguments[]) {
   rb_status st = RB_OK;
-  char log[4096], said[256];
+  char log[4096], said[256], called[128];
   int code = 0;
   struct stat before;
-  RB_CHECK(snprintf(log, sizeof log, "%s/log.txt", folder) < (int)sizeof log, RB_EINVAL, "path too long");
+  RB_TRY(rb_path(log, sizeof log, "%s/log.txt", c->folder));
   const long said_before = stat(log, &before) == 0 ? (long)before.st_size : 0; /* bytes */
-  const rb_process how = {.folder = inside ? folder : NULL, .output = log, .interrupted = interrupted};
-  RB_TRY(rb_process_run(&how, arguments, &code));
+  const rb_process how = {
+      .folder = c->inside ? c->folder : NULL, .output = log, .seconds = c->seconds, .interrupted = c->interrupted};
+  snprintf(called, sizeof called, "%s%s%s", c->name ? c->name : arguments[0], c->name ? "" : " ",
+           c->name ? "" : arguments[1]);
+  st = rb_process_run(&how, arguments, &code);
+  if (st == RB_EIO && c->name) { /* it was killed for the time that it took */
+    char why[256];
+    snprintf(why, sizeof why, "%.250s", rb_message());
+    rb_clear();
+    return RB_FAIL(RB_EIO, "%s: %s", called, why);
+  }
+  if (st != RB_OK) goto done;
   /* Interruptions come first: a child that was stopped has failed as well, and its last line would say nothing of
    * why. */
   RB_CHECK(code != -SIGINT && code != -SIGTERM, RB_EINTERRUPTED, "interrupted");
   last_line(log, said_before, said, sizeof said);
-  RB_CHECK(code == 0, RB_EIO, "%s %s failed (exit %d); %s", arguments[0], arguments[1], code < 0 ? -1 : code, said);
+  RB_CHECK(code == 0, RB_EIO, "%s failed (exit %d); %s", called, code < 0 ? -1 : code, said);
 done:
   return st;
-}
-
-rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted) {
-  return run(folder, 0, arguments, interrupted);
-}
-rb_status rb_child_run_in(const char *folder, char *const arguments[], const volatile int *interrupted) {
-  return run(folder, 1, arguments, interrupted);
 }

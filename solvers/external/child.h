@@ -5,12 +5,16 @@
 
 #include "kernels/base/status.h"
 
-/* Run arguments[0] (looked up in PATH; arguments end with NULL) to its end, its output appended to FOLDER/log.txt.
- * *interrupted (which may be NULL) set meanwhile stops it. RB_EIO repeats its last line when it fails;
- * RB_EINTERRUPTED when it was interrupted. */
-rb_status rb_child_run(const char *folder, char *const arguments[], const volatile int *interrupted);
+typedef struct {
+  const char *folder;              /* its output is appended to FOLDER/log.txt */
+  int inside;                      /* the folder is its working folder */
+  const char *name;                /* what it is called when it fails; NULL: its first two arguments */
+  int seconds;                     /* that it may take at most; 0: any time */
+  const volatile int *interrupted; /* set meanwhile, it ends the child; may be NULL */
+} rb_child;
 
-/* The same with the folder as its working folder. */
-rb_status rb_child_run_in(const char *folder, char *const arguments[], const volatile int *interrupted);
+/* Run arguments[0] (looked up in PATH; arguments end with NULL) to its end. RB_EIO repeats its last line when it
+ * fails; RB_EINTERRUPTED when it was interrupted. */
+rb_status rb_child_run(const rb_child *c, char *const arguments[]);
 
 #endif

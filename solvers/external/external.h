@@ -2,39 +2,26 @@
 /* external: programs of others as solvers, NIfTI in, a displacement out.
  *
  * A program is run as a child process in a temporary folder that holds reference.nii.gz and template.nii.gz, voxels
- * of 1 mm without an affine, which ITK reads as left, posterior, superior along x, y, z. It is judged by the
- * displacement that it leaves (field.nii.gz, as ITK writes one) and by nothing else that it writes or says: images
- * and labels are carried by it here, by the same code for every program.
- *
- * plastimatch-log-demons: ITK's log-domain demons as packaged by Debian (plastimatch), all cores.
- * elastix-squares, elastix-information: elastix's B-splines by mean squares and mutual information (Debian's 5.0.1).
+ * of 1 mm, x, y, z to the left, posterior, superior. It is judged by the displacement that it leaves and by nothing
+ * else that it writes or says: images and labels are carried by it here, by the same code for every program. How it
+ * is started says its adapter (adapter.h): a variant is one of solvers/external/adapters by its name, and the variant
+ * `adapter` whichever file the option of that name gives.
  */
 #ifndef RB_EXTERNAL_H
 #define RB_EXTERNAL_H
 
 #include "kernels/registry/registry.h"
+#include "solvers/external/adapter.h"
 #include "solvers/solver.h"
 
 extern const rb_family rb_external_family;
 
 typedef struct {
-  int iterations;                      /* 75 */
-  double sigma_fluid, sigma_diffusion; /* of demons, voxels: 3, 2 */
-  double knots;                        /* between B-splines, voxels: 10 */
+  const char *adapter; /* of the variant `adapter`: a name or a file; "": none */
+  const char *set;     /* parameters of the adapter, "knots=4 iterations=500"; "": its own */
 } rb_external_options;
 
-enum { RB_EXTERNAL_ARGUMENTS = 16 };
-/* What is known of a program: ops of a variant of rb_external_family. */
-typedef struct {
-  const char *program; /* on PATH */
-  const char *package; /* Debian's */
-  /* Writes what the program reads besides the images into `folder`, which is its working folder, and names its
-   * arguments, the program first, up to a NULL. Strings live as long as the folder's path. */
-  rb_status (*command)(const rb_external_options *o, const char *folder,
-                       const char *arguments[RB_EXTERNAL_ARGUMENTS]);
-} rb_external_program;
-
-/* What the program calls its version. RB_EUNSUPPORTED: it is not installed. */
-rb_status rb_external_version(const rb_variant *variant, char *out, size_t size);
+/* The adapter of a variant and its options, parameters set. RB_EINVAL, RB_ENOTFOUND, RB_EFORMAT. */
+rb_status rb_external_adapter(const rb_variant *variant, const rb_external_options *o, rb_adapter **out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "datasets/displacement_file.h"
 #include "datasets/temporary.h"
 #include "datasets/volume.h"
+#include "datasets/world.h"
 #include "kernels/base/clock.h"
 #include "solvers/common/by_displacement.h"
 #include "solvers/external/child.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +19,7 @@
 
 /* The images are the caller's, borrowed for the outputs; the folder is this solver's own and goes with it. */
 typedef struct {
-  const rb_external_program *program; /* a constant of the program */
-  rb_external_options options;
+  rb_adapter *adapter;
   rb_grid grid;
   rb_subject subject, reference; /* template, reference; the caller's */
   const volatile int *interrupted;
@@ -30,27 +31,29 @@ typedef struct {
  * forgotten. */
 static void made_of(const rb_variant *v, char *out, size_t size) {
   char version[128] = "";
-  if (rb_external_version(v, version, sizeof version) != RB_OK) rb_clear();
+  rb_adapter *a = NULL;
+  if (*(const char *)v->ops && rb_external_adapter(v, &(rb_external_options){"", ""}, &a) == RB_OK)
+    rb_adapter_version(a, version, sizeof version);
+  rb_adapter_free(a);
+  rb_clear();
   snprintf(out, size, "%s", version);
 }
+static void cite(const rb_variant *v, const void *o, char *out, size_t size) {
+  rb_adapter *a;
+  if (rb_external_adapter(v, o, &a) == RB_OK) snprintf(out, size, "%s", a->citation);
+  rb_adapter_free(a);
+  rb_clear();
+}
 
-/* What ITK's demons and ours share has the same defaults, so that both can be run alike. */
 #define AT(field) offsetof(rb_external_options, field)
 static const rb_solver_option options[] = {
-    {"sigma-fluid", RB_OPTION_REAL, AT(sigma_fluid), .least = 0, .unit = "voxel",
-     .help = "of demons: smoothing of each update"},
-    {"sigma-diffusion", RB_OPTION_REAL, AT(sigma_diffusion), .least = 0, .unit = "voxel",
-     .help = "of demons: smoothing of the velocity"},
-    {"iterations", RB_OPTION_WHOLE, AT(iterations), .least = 1, .unit = "1",
-     .help = "as many, always; of elastix on each of four resolutions (its manual: 250 to 2000)"},
-    {"knots", RB_OPTION_REAL, AT(knots), .least = RB_POSITIVE, .unit = "voxel",
-     .help = "of elastix: between B-splines"},
+    {"adapter", RB_OPTION_TEXT, AT(adapter), .choices = " FILE", .unit = "",
+     .help = "of the variant `adapter`: a YAML file, as those of solvers/external/adapters"},
+    {"set", RB_OPTION_TEXT, AT(set), .choices = " 'NAME=VALUE ...'", .unit = "",
+     .help = "parameters of the program; solvers/external/README.md lists them"},
     {NULL},
 };
-static void defaults(void *o) {
-  *(rb_external_options *)o =
-      (rb_external_options){.iterations = 75, .sigma_fluid = 3, .sigma_diffusion = 2, .knots = 10};
-}
+static void defaults(void *o) { *(rb_external_options *)o = (rb_external_options){"", ""}; }
 
 /* The child's memory is its own: ITK holds some forty fields. Of our own: displacement and one image. Both estimates
  * count fields of float32. */
@@ -67,6 +70,7 @@ static void destroy(void *p) {
   state *s = p;
   if (!s) return;
   if (s->folder[0]) rb_temporary_remove(s->folder);
+  rb_adapter_free(s->adapter);
   free(s->u);
   free(s);
 }
@@ -76,13 +80,19 @@ static rb_status place(const state *s, const char *name, char *path, size_t size
   return rb_path(path, size, "%s/%s", s->folder, name);
 }
 
-/* Without an affine: ITK takes such voxels for 1 mm, to the left, posterior, superior along x, y, z. */
+/* Voxels of 1 mm, to the left, posterior, superior along x, y, z: said, as programs take files that say nothing
+ * differently. */
 static rb_status write_image(const state *s, const char *name, const float *image) {
+  static const rb_affine lps = {{{-1, 0, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}}, 1};
   rb_status st = RB_OK;
+  const rb_volume here = {.grid = s->grid};
+  rb_volume like = {0};
   char path[1200];
   RB_TRY(place(s, name, path, sizeof path));
-  RB_TRY(rb_volume_write(path, NULL, s->grid, image));
+  RB_TRY(rb_volume_with_affine(&here, &lps, &like));
+  RB_TRY(rb_volume_write(path, &like, s->grid, image));
 done:
+  rb_volume_free(&like);
   return st;
 }
 
@@ -95,8 +105,9 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   (void)team;
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  RB_TRY(rb_external_version(v, version, sizeof version));
-  s->program = v->ops, s->options = *(const rb_external_options *)o, s->interrupted = interrupted;
+  RB_TRY(rb_external_adapter(v, o, &s->adapter));
+  RB_TRY(rb_adapter_version(s->adapter, version, sizeof version));
+  s->interrupted = interrupted;
   s->grid = problem->shape.grid, s->subject = problem->templates[0], s->reference = *problem->reference;
   s->u = malloc(3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
   RB_CHECK(s->u, RB_ENOMEM, "host memory: %zu bytes for a displacement",
@@ -123,8 +134,8 @@ static int is_constant(const float *u, int64_t n) {
 }
 
 /* The program's own word counts for nothing: the template is warped by its displacement here. Both sums of squares
- * are over all voxels, what leaves the grid counting as 0. The number of iterations is the one asked for, as the
- * program tells no other; so the end is that, unless the images differ more than before. A mismatch of 0 stands for
+ * are over all voxels, what leaves the grid counting as 0. Why it ended no program tells: its iterations are used up,
+ * unless the images differ more than before. A mismatch of 0 stands for
  * equal images, where there is nothing to divide by. */
 static rb_status judge(state *s, rb_solution *out) {
   rb_status st = RB_OK;
@@ -139,7 +150,6 @@ static rb_status judge(state *s, rb_solution *out) {
   rb_solution_scalar(out, "mismatch", mismatch, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
   rb_solution_scalar(out, "before", was / (double)n, "1", "mean squared difference before");
   rb_solution_scalar(out, "after", off / (double)n, "1", "the same after");
-  rb_solution_scalar(out, "iterations", s->options.iterations, "1", "asked for");
   out->end = mismatch > 1 ? RB_END_DIVERGED : RB_END_ITERATIONS;
   out->as_asked = out->end == RB_END_ITERATIONS;
   if (mismatch > 1) out->advice = "the program made the images differ more";
@@ -154,28 +164,32 @@ done:
 static rb_status solve(void *p, rb_solution *out) {
   rb_status st = RB_OK;
   state *s = p;
-  char field[1200];
-  const char *arguments[RB_EXTERNAL_ARGUMENTS];
+  char field[1200], *command = NULL;
   const double start = rb_now();
   RB_TRY(place(s, "field.nii.gz", field, sizeof field));
   RB_CHECK(unlink(field) == 0 || errno == ENOENT, RB_EIO, "cannot remove %s: %s", field, strerror(errno));
-  RB_TRY(s->program->command(&s->options, s->folder, arguments));
-  st = rb_child_run_in(s->folder, (char *const *)(uintptr_t)arguments, s->interrupted);
+  RB_TRY(rb_adapter_command(s->adapter, "reference.nii.gz", "template.nii.gz", "field.nii.gz", omp_get_max_threads(),
+                            &command));
+  char *const arguments[] = {"sh", "-c", command, NULL};
+  const rb_child how = {s->folder, 1, s->adapter->name, s->adapter->seconds, s->interrupted};
+  st = rb_child_run(&how, arguments);
   out->seconds = rb_now() - start;
   if (st == RB_EINTERRUPTED) { /* a program keeps no iterate: nothing has moved */
     rb_clear();
     memset(s->u, 0, 3 * (size_t)rb_grid_points(s->grid) * sizeof *s->u);
     out->end = RB_END_INTERRUPTED;
+    free(command);
     return RB_OK;
   }
   RB_TRY(st);
   RB_CHECK(access(field, R_OK) == 0, RB_EINVALID, "%s wrote no displacement (field.nii.gz), by which it is judged",
-           s->program->program);
-  RB_TRY(rb_displacement_read(field, s->grid, s->u)); /* mm to voxels, ITK's axes to the grid's */
+           s->adapter->name);
+  RB_TRY(rb_displacement_read_as(field, s->adapter->convention, s->grid, s->u));
   RB_CHECK(!is_constant(s->u, rb_grid_points(s->grid)), RB_EINVALID,
-           "%s wrote one and the same displacement everywhere: it registered nothing", s->program->program);
+           "%s wrote one and the same displacement everywhere: it registered nothing", s->adapter->name);
   RB_TRY(judge(s, out));
 done:
+  free(command);
   return st;
 }
 
@@ -224,6 +238,7 @@ const rb_solver rb_solver_external = {
     .takes = RB_TAKES_IMAGES,
     .about = "A program of others, run over NIfTI files and judged by the displacement that it writes alone.",
     .citation = "",
+    .cite = cite,
     .made_of = made_of,
     .options = options,
     .options_size = sizeof(rb_external_options),

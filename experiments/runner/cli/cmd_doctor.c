@@ -41,6 +41,23 @@ static void good(const char *what, const char *format, ...) { LINE("ok", ) }
 static void note(const char *what, const char *format, ...) { LINE("note", ) }
 static void bad(const char *what, const char *format, ...) { LINE("BAD", problems++) }
 
+/* Programs of others, each by its adapter. */
+static void doctor_programs(void) {
+  const rb_external_options none = {"", ""};
+  for (int k = 0; k < rb_external_family.count; k++) {
+    const rb_variant *v = &rb_external_family.variants[k];
+    rb_adapter *a = NULL;
+    char version[64];
+    if (!*(const char *)v->ops) continue; /* whichever the user names */
+    if (rb_external_adapter(v, &none, &a) == RB_OK && rb_adapter_version(a, version, sizeof version) == RB_OK)
+      good(v->name, "%s", version);
+    else
+      note(v->name, "%s; only contests with it need it", rb_message());
+    rb_clear();
+    rb_adapter_free(a);
+  }
+}
+
 static void doctor_host(void) {
   const rb_backend *host;
   size_t total, available;
@@ -72,12 +89,7 @@ static void doctor_host(void) {
     good("gnuplot", "found");
   else
     note("gnuplot", "absent: 'report --plots' needs it (apt-get install gnuplot-nox)");
-  char version[64];
-  if (rb_external_version(&rb_external_family.variants[0], version, sizeof version) == RB_OK)
-    good("plastimatch", "%s", version);
-  else
-    note("plastimatch", "absent: only the external baseline of demons2020 needs it (apt-get install plastimatch)");
-  rb_clear();
+  doctor_programs();
 }
 
 static void doctor_gpu(void) {

@@ -83,7 +83,8 @@ rb_status rb_register_child_run(rb_register_child *c, const char *method, const 
     arguments[count] = "--template-labels", arguments[count + 1] = c->labels[0],
     arguments[count + 2] = "--reference-labels", arguments[count + 3] = c->labels[1], count += 4;
   for (int k = 0; more && more[k] && count < 39; k++) arguments[count++] = more[k];
-  return rb_child_run(c->folder, (char *const *)(size_t)arguments, &rb_interrupted);
+  return rb_child_run(&(rb_child){.folder = c->folder, .interrupted = &rb_interrupted},
+                      (char *const *)(size_t)arguments);
 }
 
 rb_status rb_register_child_clear(rb_register_child *c) {

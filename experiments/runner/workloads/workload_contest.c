@@ -26,11 +26,11 @@ static const contestant claire_cpu = {"claire", "cpu-fd8-linear", {NULL}},
                         claire_gpu = {"claire", "fused-fd8-linear", {NULL}}, demons_cpu = {"demons", "cpu", {NULL}},
                         demons_gpu = {"demons", "gpu-fused", {NULL}},
                         itk_demons = {"external", "plastimatch-log-demons", {NULL}},
-                        elastix_squares = {"external",
-                                           "elastix-squares",
-                                           {"--iterations", "500", "--knots", "4", NULL}},
-                        elastix_information = {
-                            "external", "elastix-information", {"--iterations", "500", "--knots", "4", NULL}};
+                        elastix_squares = {"external", "elastix-squares", {"--set", "knots=4", NULL}},
+                        elastix_information = {"external", "elastix-information", {"--set", "knots=4", NULL}},
+                        ants = {"external", "ants-syn", {NULL}},
+                        ants_cc = {"external", "ants-syn", {"--set", "metric=CC", NULL}},
+                        greedy = {"external", "greedy", {NULL}};
 static const rb_variant variants[] = {
     {"claire-cpu", "", "register claire: first-order Newton-Krylov, all cores", RB_ON_CPU(&claire_cpu)},
     {"claire-gpu", "", "register claire, ours", RB_ON_CUDA(&claire_gpu)},
@@ -40,6 +40,9 @@ static const rb_variant variants[] = {
     {"elastix-squares", "", "elastix: B-splines by mean squares, all cores", RB_ON_CPU(&elastix_squares)},
     {"elastix-information", "", "elastix: B-splines by mutual information, all cores",
      RB_ON_CPU(&elastix_information)},
+    {"ants-syn", "", "ANTs SyN by mutual information, all cores", RB_ON_CPU(&ants)},
+    {"ants-syn-cc", "", "ANTs SyN by cross-correlation, all cores", RB_ON_CPU(&ants_cc)},
+    {"greedy", "", "greedy by cross-correlation, all cores", RB_ON_CPU(&greedy)},
 };
 const rb_family rb_contest_family = {
     .name = "contest",
@@ -51,6 +54,7 @@ const rb_family rb_contest_family = {
 typedef struct {
   const rb_case *c;
   rb_register_child child;
+  char version[256]; /* of an external program and its adapter */
 } state;
 
 /* The child's: some forty fields of the grid, and the pair's own files. */
@@ -71,6 +75,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   rb_status st = RB_OK;
   const contestant *who = c->variant->ops;
   const rb_variant *program;
+  rb_adapter *adapter = NULL;
   char version[128];
   state *s = calloc(1, sizeof *s);
   (void)b, (void)rotations;
@@ -78,12 +83,15 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->c = c;
   if (strcmp(who->method, "external") == 0) { /* absent, it is a skip */
     RB_TRY(rb_variant_find(&rb_external_family, who->variant, &program));
-    RB_TRY(rb_external_version(program, version, sizeof version));
+    RB_TRY(rb_external_adapter(program, &(rb_external_options){"", ""}, &adapter));
+    RB_TRY(rb_adapter_version(adapter, version, sizeof version));
+    snprintf(s->version, sizeof s->version, "%.127s; adapter %.12s", version, adapter->sha256);
   }
   RB_TRY(rb_register_child_create(rb_case_axis(c, "data", "phantom"), c->grid, &s->child));
   *out = s;
   s = NULL;
 done:
+  rb_adapter_free(adapter);
   teardown(s);
   return st;
 }
@@ -180,6 +188,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_TRY(rb_register_child_metrics(&s->child, &metrics));
   o->details = json_pack("{s:s,s:s,s:O}", "reference", pair->file[RB_REFERENCE], "reference_sha256",
                          pair->sha256[RB_REFERENCE], "metrics", metrics);
+  if (s->version[0]) json_object_set_new(o->details, "program", json_string(s->version));
   RB_TRY(rb_register_child_vectors(&s->child, "displacement.nii.gz", u));
   RB_TRY(judge_field(s, u, o));
   RB_TRY(judge_images(s, u, o));

@@ -14,7 +14,9 @@
 #include "solvers/external/external.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
   const rb_case *c;
@@ -22,16 +24,19 @@ typedef struct {
   rb_subject subject, reference;
   void *solver;
   rb_solution solution;
-  char version[128];
+  char version[256], set[128];
 } state;
 
-static rb_status options_of(const rb_case *c, rb_external_options *o) {
+/* Axes that were given become parameters of the adapter. */
+static rb_status options_of(state *s, rb_external_options *o) {
   rb_status st = RB_OK;
-  double iterations;
-  rb_solver_external.defaults(o);
-  RB_TRY(rb_case_number(c, "iterations", o->iterations, &iterations));
-  RB_TRY(rb_case_number(c, "sigma_fluid", o->sigma_fluid, &o->sigma_fluid));
-  o->iterations = (int)iterations;
+  double iterations, sigma;
+  RB_TRY(rb_case_number(s->c, "iterations", NAN, &iterations));
+  RB_TRY(rb_case_number(s->c, "sigma_fluid", NAN, &sigma));
+  if (!isnan(iterations)) snprintf(s->set, sizeof s->set, "iterations=%.0f", iterations);
+  const size_t n = strlen(s->set);
+  if (!isnan(sigma)) snprintf(s->set + n, sizeof s->set - n, "%ssigma_fluid=%.9g", n ? " " : "", sigma);
+  *o = (rb_external_options){"", s->set};
 done:
   return st;
 }
@@ -58,12 +63,16 @@ static void teardown(void *p) {
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
   rb_external_options options;
+  char version[128];
+  rb_adapter *adapter = NULL;
   state *s = calloc(1, sizeof *s);
   (void)b, (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c;
-  RB_TRY(options_of(c, &options));
-  RB_TRY(rb_external_version(c->variant, s->version, sizeof s->version));
+  RB_TRY(options_of(s, &options));
+  RB_TRY(rb_external_adapter(c->variant, &options, &adapter));
+  RB_TRY(rb_adapter_version(adapter, version, sizeof version));
+  snprintf(s->version, sizeof s->version, "%.127s; adapter %.12s", version, adapter->sha256);
   RB_TRY(rb_demons_case_pair(c, &s->pair));
   s->subject = (rb_subject){.image = s->pair.image[RB_TEMPLATE], .labels = s->pair.labels[RB_TEMPLATE]};
   s->reference = (rb_subject){.image = s->pair.image[RB_REFERENCE], .labels = s->pair.labels[RB_REFERENCE]};
@@ -72,6 +81,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   *out = s;
   s = NULL;
 done:
+  rb_adapter_free(adapter);
   teardown(s);
   return st;
 }

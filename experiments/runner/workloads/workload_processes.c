@@ -171,7 +171,7 @@ static rb_status run(void *p, int turn) {
   for (size_t k = 0; k < sizeof verb / sizeof *verb; k++) arguments[count++] = verb[k];
   for (int k = 0; k < s->cohort.count; k++) arguments[count++] = s->file[k];
   arguments[count] = NULL;
-  return rb_child_run(s->folder, arguments, &rb_interrupted);
+  return rb_child_run(&(rb_child){.folder = s->folder, .interrupted = &rb_interrupted}, arguments);
 }
 
 /* Nothing of an earlier run may pass for this one's. */
