@@ -5,6 +5,7 @@
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/record/record.h"
+#include "experiments/runner/report/baselines.h"
 #include "experiments/runner/report/report.h"
 #include "experiments/runner/report/summary.h"
 
@@ -151,6 +152,11 @@ int rb_cmd_report(int argc, char **argv) {
   }
   if (o.summary && (o.plots || o.write || o.published || o.rejudge))
     return rb_usage("report", "--summary goes with --format alone");
-  if (o.plots) rb_catch_interrupts(); /* gnuplot is ended, too */
+  if (o.plots) rb_catch_interrupts();                /* gnuplot is ended, too */
+  if (p.count == 1 && rb_baselines_is(p.given[0])) { /* of `run baselines` */
+    const rb_status st = rb_baselines_report(p.given[0], stdout);
+    if (st != RB_OK) fprintf(stderr, "regbench report: %s\n", rb_message());
+    return st == RB_OK ? RB_EXIT_OK : exit_code_of(st);
+  }
   return report(&p, &o);
 }

@@ -12,6 +12,8 @@
 
 static const char run_help[] =
     "usage: regbench run EXPERIMENT... [OPTIONS]\n\n"
+    "       regbench run baselines --pairs FILE --methods A,B,...      methods on your own pairs; --help tells "
+    "more\n\n"
     "EXPERIMENT is a paper (brunn2020), one of its tables (brunn2020/table4), or a descriptor (my.yaml).\n\n"
     "  --preset quick|standard|paper  sizes and samples (default quick)\n"
     "  --backend cpu|cuda|all         which variants (default all; absent ones are recorded as skipped)\n"
@@ -85,6 +87,7 @@ static int run_all(const rb_run_options *o) {
 int rb_cmd_run(int argc, char **argv) {
   rb_run_options o = {.preset = RB_PRESET_QUICK, .backend = -1, .out = "out"};
   const char *value, *child = NULL, *child_case = NULL;
+  if (argc > 0 && strcmp(argv[0], "baselines") == 0) return rb_cmd_run_baselines(argc - 1, argv + 1);
   if (rb_wants_help(argc, argv, run_help)) return RB_EXIT_OK;
   for (int i = 0; i < argc; i++) {
     if ((value = rb_option(argc, argv, &i, "--preset"))) {

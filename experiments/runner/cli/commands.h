@@ -8,6 +8,7 @@
 int rb_cmd_list(int argc, char **argv);
 int rb_cmd_describe(int argc, char **argv);
 int rb_cmd_run(int argc, char **argv);
+int rb_cmd_run_baselines(int argc, char **argv); /* of `run` */
 int rb_cmd_check(int argc, char **argv);
 int rb_cmd_report(int argc, char **argv);
 int rb_cmd_compare(int argc, char **argv);

@@ -154,12 +154,6 @@ done:
   return st;
 }
 
-/* The written displacement holds the alignment, which changes volumes as well. */
-static void scale_by_alignment(const rb_register_inputs *in, float *det) {
-  const double by = in->pair.in_world ? rb_affine_determinant(&in->pair.to_template) : 1;
-  for (int64_t i = 0; i < rb_grid_points(in->pair.grid) && by != 1; i++) det[i] *= (float)by;
-}
-
 static rb_status write_output(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
                               void *state, int t, rb_quality *q) {
   rb_status st = RB_OK;
@@ -186,10 +180,7 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_surfaces(r, in, o, room));
       break;
     default:
-      if (o->kind == RB_OUTPUT_DETERMINANT) {
-        if (rb_register_is_pair(r) && strcmp(o->name, "jacobian") == 0) scale_by_alignment(in, room);
-        rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
-      }
+      if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
       if (o->kind == RB_OUTPUT_INVERSE) RB_TRY(measure_inverse(r, &in->problem.shape, state, t, room, q));
       if (o->kind == RB_OUTPUT_LABELS) rb_quality_labels(q, o->name, &in->pair, room);
       if (*o->name != '.' && !rb_register_world_has(r, o->name)) RB_TRY(write_field(r, in, o, t, room));
@@ -271,8 +262,8 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
     rb_register_folder_clear(r);
   }
   RB_TRY(rb_team_agree(r->team, RB_OK)); /* the folder is empty of results before anybody writes */
+  if (rb_register_is_pair(r)) RB_TRY(rb_register_world_write(r, in, state, &q, world));
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
-  if (rb_register_is_pair(r)) RB_TRY(rb_register_world_write(r, in, state, world));
   RB_TRY(rb_quality_reduce(r->team, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;

@@ -18,6 +18,7 @@ static const struct {
     {"warped", "the template at x + displacement(x), at the reference's own resolution, interpolated once"},
     {"displacement", "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)"},
     {"inverse_displacement", "likewise from the template's voxels to the reference; its residual is in metrics.json"},
+    {"jacobian", "determinant of I + du/dx, u the displacement, on its grid (central differences)"},
     {"labels", "the template's labels at the reference's resolution: the label with most of the linear weights"},
 };
 enum { OUTPUTS = sizeof outputs / sizeof *outputs };
@@ -116,18 +117,52 @@ done:
   return st;
 }
 
-static rb_status write_warped(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m) {
+/* |M o s - F|^2 / |M - F|^2 over the reference's voxels, M 0 outside of its file. */
+static double mismatch_of(const rb_volume *reference, const float *was, const float *now) {
+  double before = 0, after = 0;
+  for (int64_t i = 0; i < rb_grid_points(reference->grid); i++) {
+    const double f = (double)reference->data[i];
+    before += ((double)was[i] - f) * ((double)was[i] - f), after += ((double)now[i] - f) * ((double)now[i] - f);
+  }
+  return before > 0 ? after / before : 0;
+}
+static rb_status write_warped(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m,
+                              json_t *metrics) {
   rb_status st = RB_OK;
   const rb_volume *like = &in->pair.files[RB_REFERENCE];
   const float least = in->pair.least[RB_TEMPLATE];
-  float *out = NULL;
+  float *now = NULL, *was = NULL;
   char path[4096];
-  RB_TRY(carried(m, 1, &m->image, like, RB_CARRY_LINEAR, &out));
-  for (int64_t i = 0; i < rb_grid_points(like->grid) && least < 0; i++) out[i] += least;
+  RB_TRY(carried(m, 1, &m->image, like, RB_CARRY_LINEAR, &now));
+  RB_TRY(carried(m, 0, &m->image, like, RB_CARRY_LINEAR, &was));
+  json_object_set_new(metrics, "by_displacement",
+                      json_pack("{s:o,s:s}", "mismatch", rb_json_number(mismatch_of(like, was, now)), "of",
+                                "|M o s - F|^2 / |M - F|^2 at the reference's resolution, by the written map"));
+  if (!rb_register_wanted(r, "warped")) goto done;
+  for (int64_t i = 0; i < rb_grid_points(like->grid) && least < 0; i++) now[i] += least;
   RB_TRY(rb_register_path(r, path, sizeof path, "warped.nii.gz"));
-  RB_TRY(rb_volume_write(path, like, like->grid, out));
+  RB_TRY(rb_volume_write(path, like, like->grid, now));
 done:
-  free(out);
+  free(now), free(was);
+  return st;
+}
+
+/* The written displacement holds the alignment, which changes volumes as well. */
+static rb_status write_determinant(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m,
+                                   rb_quality *q) {
+  rb_status st = RB_OK;
+  const rb_grid g = in->problem.shape.grid;
+  const double by = rb_affine_determinant(&m->after);
+  float *det = malloc((size_t)rb_grid_points(g) * sizeof *det);
+  char path[4096];
+  RB_CHECK(det, RB_ENOMEM, "host memory: %zu bytes for results", (size_t)rb_grid_points(g) * sizeof *det);
+  RB_TRY(rb_displacement_determinant(g, m->field.u, det));
+  for (int64_t i = 0; i < rb_grid_points(g) && by != 1; i++) det[i] *= (float)by;
+  rb_quality_determinant(q, "jacobian", 0, g, det);
+  RB_TRY(rb_register_path(r, path, sizeof path, "jacobian.nii.gz"));
+  RB_TRY(rb_volume_write(path, in->like, g, det));
+done:
+  free(det);
   return st;
 }
 
@@ -248,11 +283,12 @@ static rb_status measure_points(const rb_register_inputs *in, const map_of_pair 
 }
 
 rb_status rb_register_world_write(const rb_register_request *r, const rb_register_inputs *in, void *state,
-                                  json_t *metrics) {
+                                  rb_quality *q, json_t *metrics) {
   rb_status st = RB_OK;
   map_of_pair m = {0};
   RB_TRY(map_create(r, in, state, &m));
-  if (rb_register_wanted(r, "warped")) RB_TRY(write_warped(r, in, &m));
+  RB_TRY(write_warped(r, in, &m, metrics));
+  if (rb_register_wanted(r, "jacobian")) RB_TRY(write_determinant(r, in, &m, q));
   if (rb_register_wanted(r, "displacement")) RB_TRY(write_displacement(r, in, &m));
   if (rb_register_wanted(r, "inverse_displacement")) RB_TRY(write_inverse(r, in, &m, metrics));
   if (m.labels.data && rb_register_wanted(r, "labels")) RB_TRY(write_labels(r, in, &m, metrics));

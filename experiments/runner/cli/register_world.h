@@ -4,17 +4,18 @@
 #ifndef RB_REGISTER_WORLD_H
 #define RB_REGISTER_WORLD_H
 
-#include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_quality.h"
 
 #include <jansson.h>
 
-/* Whether the output of that name is made here: warped, displacement, inverse_displacement, labels. */
+/* Whether the output of that name is made here: warped, displacement, inverse_displacement,
+ * jacobian, labels. */
 int rb_register_world_has(const rb_register_request *r, const char *name);
 void rb_register_world_print_help(void);
 /* Whether --outputs asks for it; without it all are. */
 int rb_register_wanted(const rb_register_request *r, const char *name);
-/* Those files, and what is measured by them, which joins metrics.json: "displacement", "inverse_displacement",
- * "label_table", "points". `state`: the solver's, after a solve. */
+/* Those files, and what is measured by them: "by_displacement", "inverse_displacement", "label_table", "points" of
+ * metrics.json; determinants join q. `state`: the solver's, after a solve. */
 rb_status rb_register_world_write(const rb_register_request *r, const rb_register_inputs *in, void *state,
-                                  json_t *metrics);
+                                  rb_quality *q, json_t *metrics);
 #endif

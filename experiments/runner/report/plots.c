@@ -106,8 +106,7 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   return block;
 }
 
-/* script: "PLOT.gp" beside the plot. */
-static rb_status gnuplot(const char *script) {
+rb_status rb_gnuplot(const char *script) {
   enum { PATIENCE = 120 }; /* seconds; the largest film takes 10 */
   rb_status st = RB_OK;
   char *const arguments[] = {"gnuplot", (char *)(uintptr_t)script, NULL};
@@ -184,7 +183,7 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   fclose(data), data = NULL;
   fclose(script), script = NULL;
   if (series) {
-    RB_TRY(gnuplot(script_path));
+    RB_TRY(rb_gnuplot(script_path));
     ++*drawn;
   } else {
     unlink(data_path);

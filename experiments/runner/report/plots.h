@@ -11,6 +11,8 @@
 /* Values of the plot's panel axis among cases that have `metric`; panel[0] NULL when there is no such axis. */
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]);
 
+/* gnuplot on a script, "PLOT.gp" beside the plot. RB_EUNSUPPORTED: it is not installed; RB_EIO; RB_EINTERRUPTED. */
+rb_status rb_gnuplot(const char *script);
 /* A gnuplot string: records come from elsewhere, and gnuplot runs what stands in backquotes within double quotes. */
 void rb_plot_quoted(FILE *f, const char *s);
 /* The same after a word and before another: `before`'text'`after`. */
