@@ -143,8 +143,8 @@ const rb_solver rb_solver_currents = {
     .takes = RB_TAKES_CHANNELS | RB_TAKES_SURFACES,
     .about =
         "Posteriors are probabilities in [0, 1] of tissue classes, the same classes in the same order for template "
-        "and reference; they are pulled back. Surfaces correspond by their order and are pushed forward. Either "
-        "may be left out.",
+        "and reference; they are pulled back. Surfaces correspond by their order and are pushed forward; there may "
+        "be none.",
     .citation =
         "L. Ha, M. Prastawa, G. Gerig, J. H. Gilmore, C. T. Silva, S. Joshi: Efficient probabilistic and geometric "
         "anatomical mapping using particle mesh approximation on GPUs, Int. J. Biomed. Imaging 2011, 572187 (ha2012)",

@@ -2,6 +2,7 @@
 /* Verdicts, comparisons, CSV: against values worked out by hand. */
 #include "tests/cmocka_all.h"
 
+#include "experiments/runner/report/signed_rank.h"
 #include "experiments/runner/report/compare.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/table.h"
@@ -360,9 +361,23 @@ static void human_units(void **s) {
   assert_string_equal(t, "");
 }
 
+/* Counted by hand: five of one sign leave 2 of 32 ways; 1, 2, 3 against -4: 7 of 16 ways have at most 4 on a side. Ties
+ * share their ranks, zeros do not count. */
+static void signed_ranks(void **state) {
+  (void)state;
+  const double one_sign[5] = {0.1, 0.5, 0.2, 3, 4}, mixed[4] = {1, 2, 3, -4}, ties[4] = {1, 1, 0, 1}, odd[1] = {NAN};
+  assert_float_equal(rb_signed_rank(5, one_sign), 2.0 / 32, 1e-15);
+  assert_float_equal(rb_signed_rank(4, mixed), 14.0 / 16, 1e-15);
+  assert_float_equal(rb_signed_rank(4, ties), 0.25, 1e-15);
+  assert_true(isnan(rb_signed_rank(1, odd)) && isnan(rb_signed_rank(0, NULL)));
+  const double sorted[4] = {1, 2, 4, 8};
+  assert_float_equal(rb_quantile(4, sorted, 0.5), 3, 0);
+  assert_float_equal(rb_quantile(4, sorted, 0.25), 1.75, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(printed_units),
+      cmocka_unit_test(signed_ranks), cmocka_unit_test(printed_units),
       cmocka_unit_test(comparisons),
       cmocka_unit_test(cells),
       cmocka_unit_test(bounds),
