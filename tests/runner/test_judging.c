@@ -361,8 +361,8 @@ static void human_units(void **s) {
   assert_string_equal(t, "");
 }
 
-/* Counted by hand: five of one sign leave 2 of 32 ways; 1, 2, 3 against -4: 7 of 16 ways have at most 4 on a side. Ties
- * share their ranks, zeros do not count. */
+/* Counted by hand: five of one sign leave 2 of 32 ways; 1, 2, 3 against -4: 7 of 16 ways have at most 4 on a side.
+ * Ties share their ranks, zeros do not count. */
 static void signed_ranks(void **state) {
   (void)state;
   const double one_sign[5] = {0.1, 0.5, 0.2, 3, 4}, mixed[4] = {1, 2, 3, -4}, ties[4] = {1, 1, 0, 1}, odd[1] = {NAN};
@@ -377,7 +377,8 @@ static void signed_ranks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(signed_ranks), cmocka_unit_test(printed_units),
+      cmocka_unit_test(signed_ranks),
+      cmocka_unit_test(printed_units),
       cmocka_unit_test(comparisons),
       cmocka_unit_test(cells),
       cmocka_unit_test(bounds),

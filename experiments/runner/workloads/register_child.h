@@ -25,8 +25,8 @@ typedef struct {
 rb_status rb_register_child_create(const char *data, rb_grid grid, rb_register_child *out);
 void rb_register_child_free(rb_register_child *c);
 
-/* `register METHOD --variant VARIANT MORE...` on the pair, into FOLDER/out; more: up to a NULL. RB_EIO,
- * RB_EINTERRUPTED as rb_child_run. */
+/* `register METHOD --variant VARIANT MORE...` on the pair, into FOLDER/out; more: up to a NULL. A
+ * solve that did not converge has its files, too, and is RB_OK. RB_EIO, RB_EINTERRUPTED as rb_child_run. */
 rb_status rb_register_child_run(rb_register_child *c, const char *method, const char *variant,
                                 const char *const *more);
 /* Removes what an earlier run wrote. */

@@ -193,6 +193,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   RB_TRY(judge_field(s, u, o));
   RB_TRY(judge_images(s, u, o));
   if (pair->labels[0] && pair->labels[1]) RB_TRY(judge_labels(s, u, o));
+  rb_outcome_metric(o, "as_asked", json_is_true(json_object_get(metrics, "as_asked")), "1",
+                    "1: it ended as its options ask for; 0: its iterations were used up before");
   rb_outcome_metric(o, "time_solver", rb_metrics_number(metrics, "seconds", "solver"), "s",
                     "the registration alone, by the child's own clock");
 done:
