@@ -188,7 +188,8 @@ void rb_baselines_bib(const rb_baselines *b, FILE *f) {
     for (size_t i = 0; i < json_array_size(b->cite[k]); i++) {
       const char *text = json_string_value(json_array_get(b->cite[k], i));
       fputs("@misc{", f), key_of(rb_baseline_method(b, k), (int)i, f);
-      fputs(",\n  note = {", f), for_latex(text ? text : "", f), fputs("}\n}\n", f);
+      fputs(",\n  key = {", f), key_of(rb_baseline_method(b, k), (int)i, f), fputs("},\n  note = {", f);
+      for_latex(text ? text : "", f), fputs("}\n}\n", f);
     }
 }
 
