@@ -95,6 +95,8 @@ ok "labels have names" grep -q '"name": "the ball"' rp/metrics.json
 ok "the registration had a grid of 12" test "$(tr -d ' \n' <rp/metrics.json | grep -o '"grid_xyz":\[[0-9,]*\]')" = '"grid_xyz":[12,12,12]'
 expect 0 "correlation" "$bin" measure images rp/warped.nii.gz blob-3.nii # of one lattice
 for key in date host device threads cite percent_folds log_sd hd95; do ok "metrics.json has $key" grep -q "\"$key\"" rp/metrics.json; done
+printf '%s,12,12\n' 99 14 >out.csv
+expect 0 "1 of 2 points of the reference lie outside" "${demons[@]}" --template blob-0.nii --reference blob-3.nii --template-points p.csv --reference-points out.csv --outputs displacement --out rq
 printf '1,2,3\n' >single.csv
 expect 2 "correspond one to one" "${demons[@]}" --template one.nii --reference three.nii --template-points p.csv --reference-points single.csv --out rq
 # conventions: the same map in voxels and as FSL counts, x from the other end

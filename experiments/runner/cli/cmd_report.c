@@ -18,7 +18,7 @@
 static const char report_help[] =
     "usage: regbench report [RECORD|FOLDER...] [OPTIONS]\n\n"
     "Tables from records alone, published values beside ours, a verdict for every cell and claim. Default: "
-    "results/.\n\n"
+    "results/. A folder of 'run baselines': its tables and plots anew.\n\n"
     "  --format text|md|csv|latex   (default text)\n"
     "  --plots                      draw figures beside each record (SVG and PNG; sets of landmarks PNG, their film "
     "GIF); needs gnuplot\n"

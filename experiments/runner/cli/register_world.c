@@ -256,14 +256,18 @@ done:
 }
 
 /* A point of the reference is carried to the template, as the image is: no inverse is needed. */
-static rb_status measure_points(const rb_register_inputs *in, const map_of_pair *m, json_t *metrics) {
-  rb_status st = RB_OK;
+static void measure_points(const rb_register_inputs *in, const map_of_pair *m, json_t *metrics) {
+  int64_t outside = 0;
   const rb_points *from = &in->marks[RB_REFERENCE], *to = &in->marks[RB_TEMPLATE];
   const int64_t n = from->n;
   double sum[2] = {0, 0}, square[2] = {0, 0}, most[2] = {0, 0};
   for (int64_t i = 0; i < n; i++) {
     const double p[3] = {from->x[i], from->x[n + i], from->x[2 * n + i]};
-    double q[3], squared[2] = {0, 0};
+    double q[3], x[3], squared[2] = {0, 0};
+    int within = 1;
+    rb_affine_point(&m->field.to_voxels, p, x);
+    for (int a = 0; a < 3; a++) within &= x[a] >= -0.5 && x[a] <= (double)in->pair.grid.n[2 - a] - 0.5;
+    outside += !within;
     forward(m, p, q);
     for (int a = 0; a < 3; a++)
       squared[0] += pow(p[a] - to->x[a * n + i], 2), squared[1] += pow(q[a] - to->x[a * n + i], 2);
@@ -278,8 +282,11 @@ static rb_status measure_points(const rb_register_inputs *in, const map_of_pair 
                         json_pack("{s:f,s:f,s:f}", "mean", mean, "sd",
                                   sqrt(fmax(0, square[k] / (double)n - mean * mean)), "greatest", most[k]));
   }
+  json_object_set_new(j, "outside_of_reference", json_integer((json_int_t)outside));
   json_object_set_new(metrics, "points", j);
-  return st;
+  if (outside)
+    fprintf(stderr, "regbench register: %lld of %lld points of the reference lie outside of its image: these stay\n",
+            (long long)outside, (long long)n);
 }
 
 rb_status rb_register_world_write(const rb_register_request *r, const rb_register_inputs *in, void *state,
@@ -292,7 +299,7 @@ rb_status rb_register_world_write(const rb_register_request *r, const rb_registe
   if (rb_register_wanted(r, "displacement")) RB_TRY(write_displacement(r, in, &m));
   if (rb_register_wanted(r, "inverse_displacement")) RB_TRY(write_inverse(r, in, &m, metrics));
   if (m.labels.data && rb_register_wanted(r, "labels")) RB_TRY(write_labels(r, in, &m, metrics));
-  if (in->marks[0].n) RB_TRY(measure_points(in, &m, metrics));
+  if (in->marks[0].n) measure_points(in, &m, metrics);
 done:
   map_free(&m);
   return st;
