@@ -3,14 +3,10 @@
 
 #include "datasets/input_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST = 1 << 16 }; /* bytes of such a file */
 
 /* ITK's parameters: the matrix row by row, then the translation; fixed ones: the centre of rotation. All of a world
  * that counts left and posterior, so signs of the first two axes turn. */
@@ -108,15 +104,10 @@ done:
 
 rb_status rb_affine_read(const char *path, rb_affine *out) {
   rb_status st = RB_OK;
-  FILE *f = NULL;
   rb_affine inverse;
-  char *text = malloc(MOST + 1);
-  RB_CHECK(text, RB_ENOMEM, "host memory");
-  RB_TRY(rb_input_file(path));
-  f = fopen(path, "rb");
-  RB_CHECK(f, RB_EIO, "cannot open %s: %s", path, strerror(errno));
-  const size_t length = fread(text, 1, MOST, f);
-  text[length] = '\0';
+  char *text = NULL;
+  size_t length;
+  RB_TRY(rb_input_text(path, &text, &length));
   if (strncmp(text, "#Insight Transform File", 23) == 0)
     RB_TRY(read_text(path, text, out));
   else if (memchr(text, '\0', length))
@@ -127,7 +118,6 @@ rb_status rb_affine_read(const char *path, rb_affine *out) {
     RB_CHECK(isfinite(out->m[i / 4][i % 4]), RB_EFORMAT, "%s: a number is not finite", path);
   RB_CHECK(rb_affine_inverse(out, &inverse), RB_EFORMAT, "%s: its matrix has no inverse", path);
 done:
-  if (f) fclose(f);
   free(text);
   return st;
 }

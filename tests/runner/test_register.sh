@@ -108,6 +108,9 @@ ok "FSL, both images having x from the left: $(first rfsl/displacement.nii.gz)" 
 ok "rq holds labels no more" test ! -e rq/labels.nii.gz
 expect 0 "mismatch" "${demons[@]}" --template at-40.nii --reference at-0.nii --affine shift.txt --outputs warped --out rc
 ok "what an earlier run left is gone" test ! -e rc/displacement.nii.gz -a ! -e rc/labels.nii.gz -a -s rc/warped.nii.gz
+touch rc/detF.nii.gz rc/notes.txt && printf 'detF.nii.gz\nnotes.txt\n' >>rc/.results
+expect 0 "mismatch" "${demons[@]}" --template at-40.nii --reference at-0.nii --affine shift.txt --outputs warped --out rc
+ok "so is what another method left, and nothing else" test ! -e rc/detF.nii.gz -a -e rc/notes.txt
 cp at-0.nii rc/warped.nii
 expect 2 "is an input that a result could overwrite" "${demons[@]}" --template rc/warped.nii --reference at-0.nii --out rc
 expect 8 "another registration is writing into rc" flock rc "${demons[@]}" --template at-0.nii --reference at-0.nii --out rc

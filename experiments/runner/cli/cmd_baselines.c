@@ -8,6 +8,7 @@
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/inputs/pair_list.h"
+#include "experiments/runner/machine/build.h"
 #include "experiments/runner/report/baselines.h"
 #include "solvers/external/child.h"
 #include "solvers/external/external.h"
@@ -34,7 +35,8 @@ static const char baselines_help[] =
     "            (default baselines)\n"
     "--size N, --spacing MM, --center, --ignore-geometry, --shift-negative, --label-names FILE   as of `register`,\n"
     "            for all\n\n"
-    "Results of the same command are kept: called again, it goes on. 'regbench report DIR' makes the tables anew.\n\n"
+    "Results of the same command by the same program are kept: called again, it goes on. 'regbench report DIR' makes "
+    "the tables anew.\n\n"
     "exit codes: 0 fine, 2 usage or a pair list that is none, 8 some pair and method failed, 9 all did, 130 "
     "interrupted\n";
 
@@ -153,11 +155,12 @@ static void command_of(const wishes *w, const rb_listed_pair *p, const method *m
   add(c, "--outputs", "displacement,jacobian,labels"), add(c, "--out", folder);
 }
 
-/* The command as text, to tell whether a result is of it. */
+/* The command as text, to tell whether a result is of it and of this program. */
 static char *text_of(const command *c) {
   char *text = NULL;
   size_t size;
   FILE *f = open_memstream(&text, &size);
+  if (f) fprintf(f, "%s%s\n", rb_build_commit(), rb_build_dirty() ? " with uncommitted changes" : "");
   for (int i = 1; f && i < c->count; i++) fprintf(f, "%s\n", c->argument[i]);
   if (f) fclose(f);
   return text;

@@ -7,6 +7,7 @@
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/cli/measure.h"
 #include "experiments/runner/inputs/label_table.h"
+#include "experiments/runner/report/signed_rank.h"
 #include "solvers/common/by_displacement.h"
 
 #include <jansson.h>
@@ -209,12 +210,6 @@ done:
   return finish(st);
 }
 
-/* Linear between ranks, as border_distance.h. */
-static double percentile(const double *sorted, int64_t n, double part) {
-  const double rank = part * (double)(n - 1);
-  const int64_t i = (int64_t)rank;
-  return i + 1 < n ? sorted[i] + (rank - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
 static int ascending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -244,8 +239,8 @@ int rb_measure_points(int argc, char **argv) {
   const number numbers[] = {{"points", "1", (double)n},
                             {"distance_mean", "mm", mean},
                             {"distance_sd", "mm", sqrt(fmax(0, square / (double)n - mean * mean))},
-                            {"distance_median", "mm", percentile(d, n, 0.5)},
-                            {"distance_95_percent", "mm", percentile(d, n, 0.95)},
+                            {"distance_median", "mm", rb_quantile(n, d, 0.5)},
+                            {"distance_95_percent", "mm", rb_quantile(n, d, 0.95)},
                             {"distance_greatest", "mm", d[n - 1]}};
   print(&w, numbers, sizeof numbers / sizeof *numbers, NULL);
 done:

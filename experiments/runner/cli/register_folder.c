@@ -2,7 +2,6 @@
 /* The folder of a registration's results: held by one run at a time, without what an earlier one left, and never over
  * an input. */
 #include "experiments/runner/cli/register.h"
-#include "experiments/runner/cli/register_world.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,20 +16,25 @@
 
 static const char LIST[] = ".results"; /* one name a line, of this folder */
 
-/* Whether a result may be called so: an output's name, whatever ends it. */
-static int is_result(const rb_register_request *r, const char *name) {
-  char stem[64];
-  snprintf(stem, sizeof stem, "%.*s", (int)strcspn(name, "._"), name);
-  if (strcmp(stem, "metrics") == 0 || strcmp(stem, "applied") == 0) return 1;
-  for (const rb_output *o = r->solver->outputs; o->name; o++)
-    if (strcmp(stem, o->name) == 0) return 1;
-  if (strncmp(name, "inverse_displacement", strlen("inverse_displacement")) == 0) return 1;
-  return (rb_register_is_pair(r) && rb_register_world_has(r, stem)) ||
-         (r->solver->velocity_at && (strcmp(stem, "velocity") == 0 || strcmp(stem, "displacement") == 0));
+/* Whether some method's result may be called so: an output's name, then a point or a number. */
+static int is_result(const char *name) {
+  static const char *const others[] = {"metrics", "applied", "inverse_displacement", "velocity", "displacement"};
+  int solvers;
+  const rb_solver *const *all = rb_solvers(&solvers);
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    const size_t n = strlen(others[k]);
+    if (strncmp(name, others[k], n) == 0 && strchr("._", name[n])) return 1;
+  }
+  for (int i = 0; i < solvers; i++)
+    for (const rb_output *o = all[i]->outputs; o->name; o++) {
+      const size_t n = strlen(o->name);
+      if (strncmp(name, o->name, n) == 0 && strchr("._", name[n])) return 1;
+    }
+  return 0;
 }
 
 /* RB_EINVAL for an input that lies in the folder (`at`) under a result's name. */
-static rb_status check_input(const rb_register_request *r, const struct stat *at, const char *file) {
+static rb_status check_input(const struct stat *at, const char *file) {
   rb_status st = RB_OK;
   struct stat above;
   char *one = NULL, *two = NULL;
@@ -38,8 +42,7 @@ static rb_status check_input(const rb_register_request *r, const struct stat *at
   one = strdup(file), two = strdup(file);
   RB_CHECK(one && two, RB_ENOMEM, "host memory");
   if (stat(dirname(one), &above) != 0 || above.st_dev != at->st_dev || above.st_ino != at->st_ino) goto done;
-  RB_CHECK(!is_result(r, basename(two)), RB_EINVAL, "%s is an input that a result could overwrite: another --out",
-           file);
+  RB_CHECK(!is_result(basename(two)), RB_EINVAL, "%s is an input that a result could overwrite: another --out", file);
 done:
   free(one), free(two);
   return st;
@@ -47,15 +50,15 @@ done:
 static rb_status check_inputs(const rb_register_request *r, const struct stat *at) {
   rb_status st = RB_OK;
   const char *const files[] = {r->apply, r->affine, r->label_names, r->list};
-  for (size_t k = 0; k < sizeof files / sizeof *files; k++) RB_TRY(check_input(r, at, files[k]));
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) RB_TRY(check_input(at, files[k]));
   for (int k = 0; k < 2; k++) {
-    RB_TRY(check_input(r, at, r->files[k]));
-    RB_TRY(check_input(r, at, r->labels[k]));
-    RB_TRY(check_input(r, at, r->marks[k]));
-    for (int i = 0; i < r->posteriors[k].count; i++) RB_TRY(check_input(r, at, r->posteriors[k].files[i]));
-    for (int i = 0; i < r->surfaces[k].count; i++) RB_TRY(check_input(r, at, r->surfaces[k].files[i]));
+    RB_TRY(check_input(at, r->files[k]));
+    RB_TRY(check_input(at, r->labels[k]));
+    RB_TRY(check_input(at, r->marks[k]));
+    for (int i = 0; i < r->posteriors[k].count; i++) RB_TRY(check_input(at, r->posteriors[k].files[i]));
+    for (int i = 0; i < r->surfaces[k].count; i++) RB_TRY(check_input(at, r->surfaces[k].files[i]));
   }
-  for (int i = 0; i < r->image_count; i++) RB_TRY(check_input(r, at, r->images[i]));
+  for (int i = 0; i < r->image_count; i++) RB_TRY(check_input(at, r->images[i]));
 done:
   return st;
 }
@@ -90,7 +93,7 @@ void rb_register_folder_clear(const rb_register_request *r) {
   f = fopen(list, "r");
   while (f && fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = '\0';
-    if (!*line || strchr(line, '/') || !is_result(r, line)) continue; /* of another method, or not ours */
+    if (!*line || strchr(line, '/') || !is_result(line)) continue; /* not ours */
     snprintf(path, sizeof path, "%s/%s", r->out, line);
     unlink(path);
   }

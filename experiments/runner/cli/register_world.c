@@ -126,8 +126,9 @@ static double mismatch_of(const rb_volume *reference, const float *was, const fl
   }
   return before > 0 ? after / before : 0;
 }
-static rb_status write_warped(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m,
-                              json_t *metrics) {
+/* The mismatch by the written map, whatever is written; the warped image where it is wanted. */
+static rb_status compare_images(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m,
+                                json_t *metrics) {
   rb_status st = RB_OK;
   const rb_volume *like = &in->pair.files[RB_REFERENCE];
   const float least = in->pair.least[RB_TEMPLATE];
@@ -294,7 +295,7 @@ rb_status rb_register_world_write(const rb_register_request *r, const rb_registe
   rb_status st = RB_OK;
   map_of_pair m = {0};
   RB_TRY(map_create(r, in, state, &m));
-  RB_TRY(write_warped(r, in, &m, metrics));
+  RB_TRY(compare_images(r, in, &m, metrics));
   if (rb_register_wanted(r, "jacobian")) RB_TRY(write_determinant(r, in, &m, q));
   if (rb_register_wanted(r, "displacement")) RB_TRY(write_displacement(r, in, &m));
   if (rb_register_wanted(r, "inverse_displacement")) RB_TRY(write_inverse(r, in, &m, metrics));

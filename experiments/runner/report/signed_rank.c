@@ -44,9 +44,9 @@ double rb_signed_rank(int n, const double *differences) {
   return fmin(1, 2 * chance_of_at_most(count, ranks, total, less));
 }
 
-double rb_quantile(int n, const double *sorted, double part) {
+double rb_quantile(int64_t n, const double *sorted, double part) {
   if (n < 1) return NAN;
-  const double rank = part * (n - 1);
-  const int i = (int)rank;
-  return i + 1 < n ? sorted[i] + (rank - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+  const double rank = part * (double)(n - 1);
+  const int64_t i = (int64_t)rank;
+  return i + 1 < n ? sorted[i] + (rank - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }
