@@ -3,18 +3,21 @@
 
 #include <string.h>
 
-/* ops: the adapter's name; a further program is its file and a row. */
+/* A further program is its adapter and a row. */
+static const rb_external_program plastimatch = {"plastimatch-log-demons", ""}, squares = {"elastix", ""},
+                                 information = {"elastix", "metric=AdvancedMattesMutualInformation"},
+                                 ants = {"ants-syn", ""}, greedy = {"greedy", ""}, niftyreg = {"niftyreg", ""},
+                                 fireants = {"fireants", ""}, named = {"", ""};
 static const rb_variant variants[] = {
     {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores",
-     RB_ON_CPU("plastimatch-log-demons")},
-    {"elastix-squares", "", "elastix: cubic B-splines by mean squares, all cores", RB_ON_CPU("elastix-squares")},
-    {"elastix-information", "", "elastix: cubic B-splines by mutual information, all cores",
-     RB_ON_CPU("elastix-information")},
-    {"ants-syn", "", "ANTs SyN (ANTsPy), all cores", RB_ON_CPU("ants-syn")},
-    {"greedy", "", "greedy: by cross-correlation, all cores", RB_ON_CPU("greedy")},
-    {"niftyreg", "", "NiftyReg: free-form deformation by a stationary velocity", RB_ON_CPU("niftyreg")},
-    {"fireants", "", "FireANTs: on a GPU of its own choice", RB_ON_CPU("fireants")},
-    {"adapter", "", "the program that the file of --adapter describes", RB_ON_CPU("")},
+     RB_ON_CPU(&plastimatch)},
+    {"elastix-squares", "", "elastix: cubic B-splines by mean squares, all cores", RB_ON_CPU(&squares)},
+    {"elastix-information", "", "elastix: cubic B-splines by mutual information, all cores", RB_ON_CPU(&information)},
+    {"ants-syn", "", "ANTs SyN (ANTsPy), all cores", RB_ON_CPU(&ants)},
+    {"greedy", "", "greedy: by cross-correlation, all cores", RB_ON_CPU(&greedy)},
+    {"niftyreg", "", "NiftyReg: free-form deformation by a stationary velocity", RB_ON_CPU(&niftyreg)},
+    {"fireants", "", "FireANTs: on a GPU of its own choice", RB_ON_CPU(&fireants)},
+    {"adapter", "", "the program that the file of --adapter describes", RB_ON_CPU(&named)},
 };
 const rb_family rb_external_family = {
     .name = "external",
@@ -25,13 +28,15 @@ const rb_family rb_external_family = {
 
 rb_status rb_external_adapter(const rb_variant *variant, const rb_external_options *o, rb_adapter **out) {
   rb_status st = RB_OK;
-  const char *own = variant->ops, *named = o->adapter ? o->adapter : "";
+  const rb_external_program *p = variant->ops;
+  const char *own = p->adapter, *asked = o->adapter ? o->adapter : "";
   *out = NULL;
-  RB_CHECK(*own || *named, RB_EINVAL, "variant %s needs --adapter FILE, which says how a program is started",
+  RB_CHECK(*own || *asked, RB_EINVAL, "variant %s needs --adapter FILE, which says how a program is started",
            variant->name);
-  RB_CHECK(!*own || !*named, RB_EINVAL, "variant %s has an adapter of its own; --variant adapter takes --adapter",
+  RB_CHECK(!*own || !*asked, RB_EINVAL, "variant %s has an adapter of its own; --variant adapter takes --adapter",
            variant->name);
-  RB_TRY(rb_adapter_load(*own ? own : named, out));
+  RB_TRY(rb_adapter_load(*own ? own : asked, out));
+  RB_TRY(rb_adapter_set(*out, p->set));
   if (o->set && *o->set) RB_TRY(rb_adapter_set(*out, o->set));
 done:
   if (st != RB_OK) rb_adapter_free(*out), *out = NULL;

@@ -32,7 +32,8 @@ typedef struct {
 static void made_of(const rb_variant *v, char *out, size_t size) {
   char version[128] = "";
   rb_adapter *a = NULL;
-  if (*(const char *)v->ops && rb_external_adapter(v, &(rb_external_options){"", ""}, &a) == RB_OK)
+  if (*((const rb_external_program *)v->ops)->adapter &&
+      rb_external_adapter(v, &(rb_external_options){"", ""}, &a) == RB_OK)
     rb_adapter_version(a, version, sizeof version);
   rb_adapter_free(a);
   rb_clear();

@@ -37,6 +37,49 @@ static rb_volume volume_of(rb_grid g, const placement p) {
   return v;
 }
 
+static void shear(const void *context, const double p[3], double q[3]) {
+  (void)context;
+  q[0] = 1.02 * p[0] + 0.03 * p[1] + 1, q[1] = p[1] - 0.04 * p[2], q[2] = 0.97 * p[2] - 2;
+}
+/* One map of the world in every convention, with template and reference on one lattice: all read back as the same
+ * voxels. FSL's numbers are voxel sizes times voxels, the first counted from the other end where the affine keeps
+ * orientation. */
+static void conventions_mean_one_map(void **s) {
+  (void)s;
+  const placement *const all[] = {&plain, &itk, &left_handed, &swapped, &oblique};
+  const rb_grid g = rb_grid_make(7, 9, 11);
+  const int64_t n = rb_grid_points(g), at = 3 * 99 + 4 * 11 + 6;
+  char path[] = "/tmp/rb-world-XXXXXX.nii.gz";
+  close(mkstemps(path, 7));
+  float *u = malloc(3 * (size_t)n * sizeof *u);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    rb_volume like = volume_of(g, *all[k]);
+    const rb_affine a = rb_volume_affine(&like, g);
+    rb_affine back;
+    const double x[3] = {6, 4, 3};
+    double p[3], q[3], y[3];
+    assert_true(rb_affine_inverse(&a, &back));
+    rb_affine_point(&a, x, p), shear(NULL, p, q), rb_affine_point(&back, q, y);
+    for (int c = RB_FIELD_ITK; c <= RB_FIELD_VOXEL; c++) {
+      assert_int_equal(rb_displacement_write_map(path, &like, g, (rb_field_convention)c, &like, shear, NULL), RB_OK);
+      assert_int_equal(rb_displacement_read_as(path, (rb_field_convention)c, g, u), RB_OK);
+      for (int r = 0; r < 3; r++) assert_true(fabs((double)u[(2 - r) * n + at] - (y[r] - x[r])) < 1e-5);
+      if (c != RB_FIELD_FSL) continue;
+      nifti_image *h = nifti_image_read(path, 1);
+      assert_non_null(h);
+      assert_true(h->nt == 3 && h->ndim == 4);
+      const double sign = rb_affine_determinant(&a) > 0 ? -1 : 1;
+      for (int r = 0; r < 3; r++)
+        assert_true(fabs((double)((float *)h->data)[r * n + at] -
+                         (r == 0 ? sign : 1) * like.spacing[2 - r] * (y[r] - x[r])) < 1e-4);
+      nifti_image_free(h);
+    }
+    rb_volume_free(&like);
+  }
+  unlink(path);
+  free(u);
+}
+
 static void displacements_come_back(void **s) {
   (void)s;
   const placement *const all[] = {&plain, &itk, &left_handed, &swapped, &oblique};
@@ -133,6 +176,7 @@ static void singular(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(displacements_come_back),
+                                     cmocka_unit_test(conventions_mean_one_map),
                                      cmocka_unit_test(images_keep_their_place), cmocka_unit_test(singular)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ expect 6 "one and the same displacement" "${register[@]}" --adapter itk.yaml --s
 expect 2 "no parameter 'knots'" "${register[@]}" --adapter itk.yaml --set knots=4
 expect 2 "plain words" "${register[@]}" --adapter itk.yaml --set 'scale=$(id)'
 expect 2 "needs --adapter" "${register[@]}"
-expect 2 "no adapter 'nonsense': .*elastix-squares" "${register[@]}" --adapter nonsense
+expect 2 "no adapter 'nonsense': .*elastix" "${register[@]}" --adapter nonsense
 expect 2 "no file none.yaml" "${register[@]}" --adapter none.yaml
 expect 2 "has an adapter of its own" "$bin" register external --variant elastix-squares --adapter itk.yaml --template one.nii --reference two.nii --out r
 adapter nowhere itk "true {fixed} {moving}"

@@ -63,7 +63,8 @@ ok "--center: the ball is where the reference has it, 10: $moved" test "$moved" 
 ok "its labels are carried, of the template alone" test -s rc/labels.nii.gz
 printf '1 0 0 39.999\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' >shift.txt
 printf '#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 -39.999 0 0\nFixedParameters: 5 6 7\n' >shift.tfm
-for map in shift.txt shift.tfm; do
+perl -e 'print pack("l5", 0, 12, 1, 0, 27), "AffineTransform_double_3_3\0", pack("d12", 1, 0, 0, 0, 1, 0, 0, 0, 1, -39.999, 0, 0), pack("l5", 0, 3, 1, 0, 6), "fixed\0", pack("d3", 5, 6, 7)' >shift.mat
+for map in shift.txt shift.tfm shift.mat; do
   expect 0 "mismatch 0," "${demons[@]}" --template at-40.nii --reference at-0.nii --affine $map --out rc
   expect 0 "displacement_mean +39.999" "$bin" measure field rc/displacement.nii.gz
 done
@@ -74,6 +75,8 @@ printf '2 0 0 0\n' >bad.txt
 expect 2 "four rows of four" "${demons[@]}" --template one.nii --reference three.nii --affine bad.txt --out rc
 sed 's/AffineTransform/Euler3DTransform/' shift.tfm >euler.tfm
 expect 2 "AffineTransform and MatrixOffsetTransformBase" "${demons[@]}" --template one.nii --reference three.nii --affine euler.tfm --out rc
+head -c 100 shift.mat >cut.mat
+expect 2 "neither ITK's affine transform" "${demons[@]}" --template one.nii --reference three.nii --affine cut.mat --out rc
 printf '0 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' >flat.txt
 expect 2 "no inverse" "${demons[@]}" --template one.nii --reference three.nii --affine flat.txt --out rc
 # points, label names, a coarser grid: results at the reference's own resolution

@@ -66,7 +66,8 @@ static int parse_method(char *text, method *m) {
     m->solver = "external", m->variant = "adapter", m->adapter = text;
     return 0;
   }
-  if (rb_variant_find(&rb_external_family, text, &variant) == RB_OK && *(const char *)variant->ops) {
+  if (rb_variant_find(&rb_external_family, text, &variant) == RB_OK &&
+      *((const rb_external_program *)variant->ops)->adapter) {
     m->solver = "external", m->variant = variant->name;
     return 0;
   }

@@ -48,7 +48,7 @@ static void doctor_programs(void) {
     const rb_variant *v = &rb_external_family.variants[k];
     rb_adapter *a = NULL;
     char version[64];
-    if (!*(const char *)v->ops) continue; /* whichever the user names */
+    if (!*((const rb_external_program *)v->ops)->adapter) continue; /* whichever the user names */
     if (rb_external_adapter(v, &none, &a) == RB_OK && rb_adapter_version(a, version, sizeof version) == RB_OK)
       good(v->name, "%s", version);
     else
