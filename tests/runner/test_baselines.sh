@@ -41,6 +41,7 @@ expect 2 "names them" "$bin" run baselines --pairs pairs.csv
 printf 'name: bad\ntitle: t\nversion: echo 1\ninstall: i\nconvention: itk\ncitation: c\nlicence: l\ncommand: |\n  exit 3 # {fixed} {moving} {out_field}\n' >bad.yaml
 expect 8 "2/4 .* demons: done" "$bin" run baselines --pairs pairs.csv --methods "bad.yaml,demons:--variant cpu --iterations 3 --stop 0" --out o2
 expect 9 "bad failed \(exit 3\)" "$bin" run baselines --pairs pairs.csv --methods bad.yaml --out o3
+expect 9 "more than 63" "$bin" run baselines --pairs pairs.csv --methods "demons:$(printf -- '--iterations 3 %.0s' $(seq 40))" --out o3
 # Learn2Reg
 printf '{"registration_val": [{"fixed": "./imagesTr/b10.nii", "moving": "./imagesTr/b9.nii"}]}' >dataset.json
 expect 0 "before +1 +0\." "$bin" run baselines --pairs dataset.json --methods "demons:--variant cpu --iterations 3 --stop 0" --out o4

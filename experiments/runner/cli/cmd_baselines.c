@@ -60,7 +60,7 @@ static int parse_method(char *text, method *m) {
   if (m->more) *m->more++ = '\0';
   const size_t n = strlen(text);
   const char *last = strrchr(text, '/') ? strrchr(text, '/') + 1 : text;
-  snprintf(m->name, sizeof m->name, "%.63s", last);
+  snprintf(m->name, sizeof m->name, "%.48s", last); /* with room for a number */
   if (n > 5 && strcmp(text + n - 5, ".yaml") == 0) {
     m->name[strlen(m->name) - 5] = '\0';
     m->solver = "external", m->variant = "adapter", m->adapter = text;
@@ -82,6 +82,12 @@ static int parse_method(char *text, method *m) {
       "run", "baselines: no method '%s': claire, demons, a program of 'regbench list external', or a .yaml", text);
 }
 
+static int is_taken(const wishes *w, const char *name) {
+  for (int k = 0; k < w->methods; k++)
+    if (strcmp(w->method[k].name, name) == 0) return 1;
+  return 0;
+}
+
 /* Two of one name are told apart by a number. */
 static int parse_methods(char *text, wishes *w) {
   char *rest = NULL;
@@ -90,10 +96,8 @@ static int parse_methods(char *text, wishes *w) {
     method *m = &w->method[w->methods];
     const int code = parse_method(one, m);
     if (code) return code;
-    int alike = 1;
-    for (int k = 0; k < w->methods; k++) alike += strncmp(w->method[k].name, m->name, strlen(m->name)) == 0;
     const size_t n = strlen(m->name);
-    if (alike > 1) snprintf(m->name + n, sizeof m->name - n, "-%d", alike);
+    for (int number = 2; is_taken(w, m->name); number++) snprintf(m->name + n, sizeof m->name - n, "-%d", number);
     w->methods++;
   }
   return w->methods ? 0 : rb_usage("run", "baselines: --methods names none");
@@ -138,22 +142,26 @@ typedef struct {
   char *more; /* a copy of the method's options, taken apart */
 } command;
 
-static void add(command *c, const char *option, const char *value) {
-  if (value && c->count < MOST_ARGUMENTS - 2) c->argument[c->count++] = option, c->argument[c->count++] = value;
+static void add(command *c, const char *word) {
+  if (c->count < MOST_ARGUMENTS) c->argument[c->count] = word;
+  c->count++; /* beyond: run_one refuses */
+}
+static void add_option(command *c, const char *option, const char *value) {
+  if (value) add(c, option), add(c, value);
 }
 static void command_of(const wishes *w, const rb_listed_pair *p, const method *m, const char *program,
                        const char *folder, command *c) {
   char *rest = NULL;
   *c = (command){.argument = {program, "register", m->solver}, .count = 3};
-  add(c, "--template", p->moving), add(c, "--reference", p->fixed);
-  add(c, "--variant", m->variant), add(c, "--adapter", m->adapter);
-  add(c, "--template-labels", p->moving_labels), add(c, "--reference-labels", p->fixed_labels);
-  add(c, "--template-points", p->moving_points), add(c, "--reference-points", p->fixed_points);
-  for (int k = 0; k < w->all_count && c->count < MOST_ARGUMENTS - 4; k++) c->argument[c->count++] = w->all[k];
+  add_option(c, "--template", p->moving), add_option(c, "--reference", p->fixed);
+  add_option(c, "--variant", m->variant), add_option(c, "--adapter", m->adapter);
+  add_option(c, "--template-labels", p->moving_labels), add_option(c, "--reference-labels", p->fixed_labels);
+  add_option(c, "--template-points", p->moving_points), add_option(c, "--reference-points", p->fixed_points);
+  for (int k = 0; k < w->all_count; k++) add(c, w->all[k]);
   c->more = m->more ? strdup(m->more) : NULL;
   for (char *word = c->more ? strtok_r(c->more, " ", &rest) : NULL; word; word = strtok_r(NULL, " ", &rest))
-    if (c->count < MOST_ARGUMENTS - 4) c->argument[c->count++] = word;
-  add(c, "--outputs", "displacement,jacobian,labels"), add(c, "--out", folder);
+    add(c, word);
+  add_option(c, "--outputs", "displacement,jacobian,labels"), add_option(c, "--out", folder);
 }
 
 /* The command as text, to tell whether a result is of it and of this program. */
@@ -178,6 +186,8 @@ static rb_status run_one(const wishes *w, const rb_listed_pair *p, const method 
   RB_TRY(rb_path(request, sizeof request, "%s/command.txt", folder));
   RB_TRY(rb_make_folders(folder));
   command_of(w, p, m, program, folder, &c);
+  RB_CHECK(c.count < MOST_ARGUMENTS, RB_EINVAL, "%s: %d words on its command line, more than %d", m->name, c.count,
+           MOST_ARGUMENTS - 1); /* the last stays NULL */
   text = text_of(&c);
   RB_CHECK(text, RB_ENOMEM, "host memory");
   if (access(metrics, R_OK) == 0 && rb_read_file(request, &before, NULL) == RB_OK && strcmp(text, before) == 0) {
