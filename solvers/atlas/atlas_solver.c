@@ -134,7 +134,10 @@ static rb_status inverse(void *p, int t, void *out) { return rb_atlas_inverse(p,
  * written to a file. */
 static const rb_output outputs[] = {
     {"atlas", RB_OUTPUT_SCALAR, "the mean, of images in [0, 1]", mean, NULL, 1},
-    {"warped", RB_OUTPUT_SCALAR, "an image at x + displacement(x), in [0, 1]", warped, NULL, 0},
+    {"warped", RB_OUTPUT_SCALAR,
+     "an image at x + displacement(x), interpolated once from its file, at the first image's (or the reference's) "
+     "resolution",
+     warped, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR,
      "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
     {"inverse_displacement", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},

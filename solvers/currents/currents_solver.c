@@ -127,7 +127,8 @@ static rb_status surfaces(void *p, int t, void *out) {
   return rb_currents_vertices(p, out);
 }
 static const rb_output outputs[] = {
-    {"warped", RB_OUTPUT_CHANNELS, "the template's posteriors at x + displacement(x)", warped, NULL, 0},
+    {"warped", RB_OUTPUT_CHANNELS,
+     "the template's posteriors at x + displacement(x), interpolated once from their files", warped, NULL, 0},
     {"displacement", RB_OUTPUT_VECTOR,
      "as ITK takes it: mm to the left, posterior, superior; the template is read at x + u(x)", displacement, NULL, 0},
     {"inverse_displacement", RB_OUTPUT_INVERSE, "of the displacement, likewise", inverse, NULL, 0},

@@ -7,7 +7,7 @@
 static const rb_external_program plastimatch = {"plastimatch-log-demons", ""}, squares = {"elastix", ""},
                                  information = {"elastix", "metric=AdvancedMattesMutualInformation"},
                                  ants = {"ants-syn", ""}, greedy = {"greedy", ""}, niftyreg = {"niftyreg", ""},
-                                 fireants = {"fireants", ""}, named = {"", ""};
+                                 fireants = {"fireants", ""}, claire = {"claire-original", ""}, named = {"", ""};
 static const rb_variant variants[] = {
     {"plastimatch-log-demons", "ITK", "ITK's log-domain demons as packaged in plastimatch, all cores",
      RB_ON_CPU(&plastimatch)},
@@ -17,6 +17,7 @@ static const rb_variant variants[] = {
     {"greedy", "", "greedy: by cross-correlation, all cores", RB_ON_CPU(&greedy)},
     {"niftyreg", "", "NiftyReg: free-form deformation by a stationary velocity", RB_ON_CPU(&niftyreg)},
     {"fireants", "", "FireANTs: on a GPU of its own choice", RB_ON_CPU(&fireants)},
+    {"claire-original", "CLAIRE", "CLAIRE: its authors' program", RB_ON_CPU(&claire)},
     {"adapter", "", "the program that the file of --adapter describes", RB_ON_CPU(&named)},
 };
 const rb_family rb_external_family = {

@@ -6,6 +6,7 @@
 #include "datasets/world.h"
 #include "kernels/base/clock.h"
 #include "solvers/common/by_displacement.h"
+#include "solvers/common/displacement_quality.h"
 #include "solvers/external/child.h"
 #include "solvers/external/external.h"
 
@@ -142,18 +143,16 @@ static rb_status judge(state *s, rb_solution *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->grid);
   const float *m = s->subject.image, *f = s->reference.image;
-  double off = 0, was = 0;
   float *warped = malloc((size_t)n * sizeof *warped);
   RB_CHECK(warped, RB_ENOMEM, "host memory");
   RB_TRY(rb_displaced_image(s->grid, s->u, m, warped));
-  for (int64_t i = 0; i < n; i++) off += pow((double)(warped[i] - f[i]), 2), was += pow((double)(m[i] - f[i]), 2);
-  const double mismatch = was > 0 ? off / was : 0;
-  rb_solution_scalar(out, "mismatch", mismatch, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
-  rb_solution_scalar(out, "before", was / (double)n, "1", "mean squared difference before");
-  rb_solution_scalar(out, "after", off / (double)n, "1", "the same after");
-  out->end = mismatch > 1 ? RB_END_DIVERGED : RB_END_ITERATIONS;
+  const rb_mismatch is = rb_mismatch_of(n, m, warped, f);
+  rb_solution_scalar(out, "mismatch", is.ratio, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
+  rb_solution_scalar(out, "before", is.before / (double)n, "1", "mean squared difference before");
+  rb_solution_scalar(out, "after", is.after / (double)n, "1", "the same after");
+  out->end = is.ratio > 1 ? RB_END_DIVERGED : RB_END_ITERATIONS;
   out->as_asked = out->end == RB_END_ITERATIONS;
-  if (mismatch > 1) out->advice = "the program made the images differ more";
+  if (is.ratio > 1) out->advice = "the program made the images differ more";
 done:
   free(warped);
   return st;

@@ -45,6 +45,13 @@ expect 9 "more than 63" "$bin" run baselines --pairs pairs.csv --methods "demons
 # Learn2Reg
 printf '{"registration_val": [{"fixed": "./imagesTr/b10.nii", "moving": "./imagesTr/b9.nii"}]}' >dataset.json
 expect 0 "before +1 +0\." "$bin" run baselines --pairs dataset.json --methods "demons:--variant cpu --iterations 3 --stop 0" --out o4
+mkdir keypointsTr
+printf '10,10,10\n' >keypointsTr/b10.csv
+printf '9,10,10\n9,11,10\n' >keypointsTr/b9.csv
+expect 9 "correspond one to one" "$bin" run baselines --pairs dataset.json --methods "demons:--variant cpu --iterations 3 --stop 0" --out o4
+printf '9,10,10\n' >keypointsTr/b9.csv
+expect 0 "TRE" "$bin" run baselines --pairs dataset.json --methods "demons:--variant cpu --iterations 3 --stop 0" --out o4
+ok "keypoints are voxels" grep -qE '"before": \{ ?"mean": 1\.0,' <(tr -d '\n' <o4/b9-to-b10/demons/metrics.json | sed 's/  */ /g')
 # lists that are none
 list() { # PATTERN TEXT
   printf "$2" >bad.csv

@@ -78,16 +78,17 @@ echo "seconds: 1" >>slow.yaml
 expect 8 "slow: .*1 s" "${register[@]}" --adapter slow.yaml
 # the adapters that are shipped: those whose programs nobody has here run stand-ins
 for y in "$adapters"/*.yaml; do ok "$y has its name" grep -q "^name: $(basename "$y" .yaml)\$" "$y"; done
-mkdir bin && for p in reg_f3d reg_transform python3; do
+mkdir bin && for p in reg_f3d reg_transform claire python3; do
   cat >bin/$p <<'PROGRAM'
 #!/bin/bash
 case $(basename "$0") in
   reg_f3d) [ "$1" = --version ] && echo 1.5 && exit 0; [ "$1 $3 $5" = "-ref -flo -vel" ] && touch velocity.nii.gz ;;
   reg_transform) [ "$1 $3 $4" = "-ref -disp velocity.nii.gz" ] && "$STANDIN" 3 "$2" "$5" ;;
-  python3) [ "$1" = -c ] && echo "fireants 1" && exit 0; grep -q 'save_as_ants_transforms("field.nii.gz")' && "$STANDIN" -3 reference.nii.gz field.nii.gz ;;
+  claire) [ "$1" = -help ] && echo "CLAIRE version 0" && exit 0; [ "$1 $3" = "-mr -mt" ] && touch velocity-field-x{1,2,3}.nii.gz ;;
+  python3) [ "$1" = -c ] && echo "fireants 1" && exit 0; grep -qE 'save_as_ants_transforms\("field.nii.gz"\)|nibabel.save\(image, "field.nii.gz"\)' && "$STANDIN" -3 reference.nii.gz field.nii.gz ;;
 esac
 PROGRAM
   chmod +x bin/$p
 done
-for v in niftyreg fireants; do expect 0 "mismatch 0\.1|mismatch 0\.0" env PATH="$work/bin:$PATH" STANDIN="$work/field" "$bin" register external --variant $v --template one.nii --reference two.nii --out r; done
+for v in niftyreg fireants claire-original; do expect 0 "mismatch 0\.1|mismatch 0\.0" env PATH="$work/bin:$PATH" STANDIN="$work/field" "$bin" register external --variant $v --template one.nii --reference two.nii --out r; done
 finish

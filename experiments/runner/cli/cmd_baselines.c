@@ -27,7 +27,7 @@ static const char baselines_help[] =
     "test\n\n"
     "--pairs     CSV whose first row names its columns: fixed, moving, and of fixed_labels, moving_labels,\n"
     "            fixed_points, moving_points (mm right, anterior, superior), name those that there are;\n"
-    "            or dataset.json of a Learn2Reg task\n"
+    "            or dataset.json of a Learn2Reg task, with its labelsTr and keypointsTr\n"
     "--methods   claire, demons, programs of others by their names ('regbench list external') or adapter files "
     "(my.yaml);\n"
     "            with options behind a colon: 'demons:--sigma-fluid 2', 'greedy:--set iterations=40x20'\n"
@@ -157,6 +157,7 @@ static void command_of(const wishes *w, const rb_listed_pair *p, const method *m
   add_option(c, "--variant", m->variant), add_option(c, "--adapter", m->adapter);
   add_option(c, "--template-labels", p->moving_labels), add_option(c, "--reference-labels", p->fixed_labels);
   add_option(c, "--template-points", p->moving_points), add_option(c, "--reference-points", p->fixed_points);
+  add_option(c, "--points-in", p->points_in_voxels ? "voxels" : NULL);
   for (int k = 0; k < w->all_count; k++) add(c, w->all[k]);
   c->more = m->more ? strdup(m->more) : NULL;
   for (char *word = c->more ? strtok_r(c->more, " ", &rest) : NULL; word; word = strtok_r(NULL, " ", &rest))

@@ -6,6 +6,7 @@
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
 #include "experiments/runner/machine/nvml.h"
+#include "experiments/runner/machine/rapl.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/device_info.h"
 #include "kernels/registry/registry.h"
@@ -109,9 +110,16 @@ static int sharing_device(void) {
   return getenv("REGBENCH_DEVICE") ? here : (here + devices - 1) / devices;
 }
 
-/* RB_ENOMEM when the prediction for the processes on this machine exceeds what is free; heard by all. */
+/* What a pair's results in the world take on the host, at the files' own resolution: the image or labels, and the
+ * reference's, before and after. */
+static size_t of_results(const rb_register_inputs *in) {
+  return 4 * (size_t)rb_grid_points(in->pair.files[RB_REFERENCE].grid) * sizeof(float);
+}
+
+/* RB_ENOMEM when the prediction for the processes on this machine, with `results` bytes more on the host, exceeds
+ * what is free; heard by all. */
 static rb_status fits(const rb_register_request *r, const rb_variant *v, const rb_problem_shape *shape,
-                      size_t *need) {
+                      size_t results, size_t *need) {
   rb_status st = RB_OK;
   rb_problem_shape own = *shape;
   size_t host;
@@ -122,6 +130,7 @@ static rb_status fits(const rb_register_request *r, const rb_variant *v, const r
   rb_team_share(r->team, shape->templates, &first, &end);
   own.templates = (int)(end - first);
   RB_TRY(r->solver->predict(v, r->options, &own, need, &host));
+  host += results;
   if (v->backend == RB_CPU) {
     RB_TRY(has_room(RB_CPU, *need + host, here, v->name, images));
   } else {
@@ -138,10 +147,10 @@ static rb_status prepare(const rb_register_request *r, const rb_variant *v, rb_r
   const rb_solver *s = r->solver;
   const rb_problem_shape asked = {
       .grid = r->grid, .channels = 1, .templates = s->cohort ? r->image_count : 1, .labels = r->labels[0] != NULL};
-  if (r->grid.n[0]) RB_TRY(fits(r, v, &asked, need)); /* before anything of that size is made */
+  if (r->grid.n[0]) RB_TRY(fits(r, v, &asked, 0, need)); /* before anything of that size is made */
   RB_TRY(rb_register_read(r, in));
   if (s->check) RB_TRY(s->check(&in->problem));
-  RB_TRY(fits(r, v, &in->problem.shape, need));
+  RB_TRY(fits(r, v, &in->problem.shape, rb_register_is_pair(r) ? of_results(in) : 0, need));
   if (r->spacing > 0) RB_TRY(rb_register_grid_fits(in->points, rb_register_grid_margin(s, r->options), r->spacing));
 done:
   return st;
@@ -152,7 +161,7 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   const rb_solver *s = r->solver;
   const rb_variant *v;
   rb_register_inputs in = {0};
-  rb_register_costs costs = {.energy = NAN};
+  rb_register_costs costs = {.energy = NAN, .energy_cpu = NAN};
   watcher w = {.solver = s};
   void *state = NULL;
   const double started = rb_now();
@@ -161,11 +170,15 @@ static rb_status run(const rb_register_request *r, rb_solution *solution) {
   RB_TRY(prepare(r, v, &in, &costs.predicted));
   rb_memory_reset_peak(v->backend);
   RB_TRY(s->create(v, r->options, &in.problem, r->team, &rb_interrupted, &state));
+  rb_rapl before, after;
   const double joules = v->backend == RB_CUDA ? rb_nvml_energy() : NAN;
+  rb_rapl_read(RB_RAPL_FOLDER, &before);
   if (r->team->rank == 0) solution->watch = watch, solution->context = &w; /* rank 0 prints */
   RB_TRY(rb_solver_solve(s, state, solution));
+  rb_rapl_read(RB_RAPL_FOLDER, &after);
   if (v->backend == RB_CUDA && solution->seconds >= 0.5) /* the counter ticks slowly */
     costs.energy = rb_nvml_energy() - joules;
+  costs.energy_cpu = rb_rapl_spent(&before, &after, solution->seconds);
   costs.peak = rb_memory_peak(v->backend);
   RB_TRY(rb_register_write(r, &in, v, state, solution, &costs, started));
 done:

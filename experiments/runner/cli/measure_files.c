@@ -9,6 +9,7 @@
 #include "experiments/runner/inputs/label_table.h"
 #include "experiments/runner/report/signed_rank.h"
 #include "solvers/common/by_displacement.h"
+#include "solvers/common/displacement_quality.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -171,8 +172,7 @@ int rb_measure_field(int argc, char **argv) {
   rb_status st = RB_OK;
   rb_volume lattice = {0};
   float *u = NULL, *det = NULL;
-  double sum = 0, square = 0, logs = 0, log_squares = 0, least = INFINITY, most = -INFINITY, longest = 0, length = 0;
-  int64_t folds = 0;
+  double longest = 0, length = 0;
   wishes w;
   const int code = parse(argc, argv, "field", 1, &w);
   if (code != RB_EXIT_OK) return code;
@@ -185,22 +185,19 @@ int rb_measure_field(int argc, char **argv) {
   RB_TRY(rb_displacement_determinant(g, u, det));
   const rb_affine a = rb_volume_affine(&lattice, g);
   for (int64_t i = 0; i < n; i++) {
-    const double d = (double)det[i];
     double mm = 0;
     for (int r = 0; r < 3; r++)
       mm += pow(a.m[r][0] * (double)u[2 * n + i] + a.m[r][1] * (double)u[n + i] + a.m[r][2] * (double)u[i], 2);
-    sum += d, square += d * d, least = fmin(least, d), most = fmax(most, d), folds += d <= 0;
-    if (d > 0) logs += log(d), log_squares += log(d) * log(d);
     longest = fmax(longest, sqrt(mm)), length += sqrt(mm);
   }
-  const double mean = sum / (double)n, unfolded = (double)(n - folds), mean_log = logs / unfolded;
+  const rb_determinant_summary d = rb_summarise_determinant(n, det);
   const number numbers[] = {{"voxels", "1", (double)n},
-                            {"det_least", "1", least},
-                            {"det_greatest", "1", most},
-                            {"det_mean", "1", mean},
-                            {"det_sd", "1", sqrt(fmax(0, square / (double)n - mean * mean))},
-                            {"folds", "%", 100 * (double)folds / (double)n},
-                            {"log_det_sd", "1", sqrt(fmax(0, log_squares / unfolded - mean_log * mean_log))},
+                            {"det_least", "1", d.least},
+                            {"det_greatest", "1", d.greatest},
+                            {"det_mean", "1", d.mean},
+                            {"det_sd", "1", d.sd},
+                            {"folds", "%", d.percent_folds},
+                            {"log_det_sd", "1", d.log_sd},
                             {"displacement_longest", "mm", longest},
                             {"displacement_mean", "mm", length / (double)n}};
   print(&w, numbers, sizeof numbers / sizeof *numbers, NULL);

@@ -34,6 +34,7 @@ typedef struct {
   const char *affine; /* a file, or NULL */
   int centre;         /* centres of mass are laid onto each other first */
   const char *marks[2], *label_names; /* points in both images; a table of labels; NULL: none */
+  int marks_in_voxels;                /* indices of each image's own voxels, as Learn2Reg has them; else mm */
   rb_field_convention convention;     /* of the displacements that are written */
   const char *outputs;                /* names with commas between them: those that are written; NULL: all */
 } rb_register_request;
@@ -53,13 +54,15 @@ typedef struct {
   char *label_name[RB_LABELS]; /* owned; NULL: it has none */
   rb_subject subject[2];       /* of a pair; [RB_REFERENCE] of a cohort, too */
   rb_subject *templates;       /* of a cohort; owned */
+  const char **kept;           /* its files, those left out not among them; owned */
   const rb_volume *like;       /* the images' geometry */
   rb_register_folder folder;
   rb_problem problem;
 } rb_register_inputs;
 
 typedef struct {
-  double total, energy;                      /* s, J (NaN: not measured) */
+  double total;                              /* s */
+  double energy, energy_cpu;                 /* J of the GPU, of all processor packages; NaN: not measured */
   size_t predicted, peak, peak_with_results; /* bytes on the backend */
 } rb_register_costs;
 

@@ -18,6 +18,7 @@ static const char images[] =
     "  --template-points P, --reference-points Q   corresponding points, mm right, anterior, superior: their "
     "distances "
     "(TRE)\n"
+    "  --points-in mm|voxels        or they are indices of each image's own voxels, from 0 (Learn2Reg's keypoints)\n"
     "  --center                     first lay the centres of mass of what is above 0 onto each other\n"
     "  --affine FILE                first apply this map of the reference's world to the template's: ITK's (.txt, "
     ".tfm, "
@@ -30,7 +31,9 @@ static const char images[] =
     "  --ignore-geometry            images are registered as they lie in memory\n"
     "  --field-convention NAME      of displacements: itk (default), fsl (relative warp, for applywarp), voxel\n";
 static const char cohort[] =
-    "NIfTI images of one grid, or of any with --size. Several processes share them: mpirun -n 4 regbench register "
+    "NIfTI images of one grid, or of any with --size; all come onto the first one's lattice (or the reference's) "
+    "through "
+    "their\naffines. Several processes share them: mpirun -n 4 regbench register "
     "...\n\n"
     "  --images A B C ...           the images\n"
     "  --list FILE                  or a list of them, a file a line (first column; relative to the list)\n"
@@ -39,7 +42,7 @@ static const char cohort[] =
     "run)\n"
     "  --size N | NX,NY,NZ          grid of the registration, in the file's x, y, z order (default the images' own)\n"
     "  --resample antialias|point   how images come to that grid (default antialias)\n"
-    "  --ignore-geometry            images whose voxel axes or sizes differ are registered as they lie in memory\n";
+    "  --ignore-geometry            images are registered as they lie in memory, whatever their affines\n";
 static const char anatomy[] =
     "Anatomies: class posteriors as NIfTI (values in [0, 1], at most 1 together, of cubic voxels), and surfaces "
     "(GIFTI, "

@@ -94,6 +94,17 @@ done:
   return st;
 }
 
+/* Indices along the file's x, y, z. */
+static void marks_to_world(const rb_volume *file, rb_points *p) {
+  const rb_affine a = rb_volume_affine(file, file->grid);
+  for (int64_t i = 0; i < p->n; i++) {
+    const double at[3] = {p->x[i], p->x[p->n + i], p->x[2 * p->n + i]};
+    double mm[3];
+    rb_affine_point(&a, at, mm);
+    for (int k = 0; k < 3; k++) p->x[k * p->n + i] = mm[k];
+  }
+}
+
 /* Files whose two forms differ are told: other programs may follow the other one. */
 static void tell_of_forms(const rb_register_request *r, const rb_pair *pair) {
   for (int k = 0; k < 2 && !r->ignore_geometry; k++) {
@@ -123,6 +134,7 @@ static rb_status read_images(const rb_register_request *r, rb_register_inputs *i
                                  .raise = r->shift,
                                  .keep = 1};
   RB_TRY(rb_pair_read(&asked, pair));
+  for (int k = 0; k < 2 && r->marks_in_voxels; k++) marks_to_world(&pair->files[k], &in->marks[k]);
   tell_of_forms(r, pair);
   RB_TRY(check_not_negative(r, pair));
   const int labels = pair->labels[RB_TEMPLATE] && pair->labels[RB_REFERENCE];
@@ -180,38 +192,45 @@ done:
   return st;
 }
 
-static rb_status read_reference(const rb_register_request *r, const char *first, rb_register_inputs *in) {
+/* The images come onto its lattice, and results lie on it. */
+static rb_status read_reference(const rb_register_request *r, rb_register_inputs *in) {
   rb_status st = RB_OK;
-  const rb_cohort_request one = {&r->files[RB_REFERENCE], 1, r->how, in->cohort.grid, r->ignore_geometry};
+  const rb_cohort_request one = {.files = &r->files[RB_REFERENCE],
+                                 .count = 1,
+                                 .how = r->how,
+                                 .grid = r->grid,
+                                 .ignore_geometry = r->ignore_geometry};
   if (!r->files[RB_REFERENCE]) return RB_OK;
-  if (!r->ignore_geometry) RB_TRY(rb_volume_same_axes(first, r->files[RB_REFERENCE]));
   RB_TRY(rb_cohort_read(&one, rb_team_self(), &in->reference));
-  const rb_grid a = in->reference.like.grid, b = in->cohort.like.grid;
-  RB_CHECK(r->grid.n[0] || (a.n[0] == b.n[0] && a.n[1] == b.n[1] && a.n[2] == b.n[2]), RB_EINVAL,
-           "the reference %s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring all to one grid with --size",
-           r->files[RB_REFERENCE], (long long)a.n[2], (long long)a.n[1], (long long)a.n[0], first, (long long)b.n[2],
-           (long long)b.n[1], (long long)b.n[0]);
   in->subject[RB_REFERENCE].image = in->reference.image[0];
   in->problem.reference = &in->subject[RB_REFERENCE];
-  in->like = &in->reference.like; /* results lie on its grid */
+  in->like = &in->reference.like;
 done:
   return st;
 }
 
 static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *in) {
   rb_status st = RB_OK;
-  rb_cohort_request files = {(const char *const *)r->images, r->image_count, r->how, r->grid, r->ignore_geometry};
+  rb_cohort_request files = {.files = (const char *const *)r->images,
+                             .count = r->image_count,
+                             .how = r->how,
+                             .grid = r->grid,
+                             .ignore_geometry = r->ignore_geometry};
   const char **kept = calloc((size_t)r->image_count, sizeof *kept);
   RB_CHECK(kept, RB_ENOMEM, "host memory");
+  in->problem.reference = NULL;
+  RB_TRY(rb_team_agree(r->team, read_reference(r, in)));
+  if (in->reference.count) files.like = &in->reference.like, files.like_name = r->files[RB_REFERENCE];
   RB_TRY(select_usable(r, &files, kept));
   RB_TRY(rb_cohort_read(&files, r->team, &in->cohort));
   in->templates = calloc((size_t)in->cohort.count, sizeof *in->templates);
   RB_CHECK(in->templates, RB_ENOMEM, "host memory");
   for (int i = 0; i < in->cohort.count; i++) in->templates[i].image = in->cohort.image[i];
-  in->problem.templates = in->templates, in->problem.reference = NULL;
+  in->problem.templates = in->templates;
   in->problem.shape = (rb_problem_shape){.grid = in->cohort.grid, .channels = 1, .templates = in->cohort.count};
-  in->like = &in->cohort.like;
-  RB_TRY(rb_team_agree(r->team, read_reference(r, files.files[0], in)));
+  if (!in->like) in->like = &in->cohort.like;
+  in->kept = kept;
+  kept = NULL;
 done:
   free(kept);
   return st;
@@ -246,7 +265,7 @@ void rb_register_inputs_free(rb_register_inputs *in) {
   rb_pair_free(&in->pair);
   for (int k = 0; k < 2; k++) rb_anatomy_free(&in->anatomy[k]);
   rb_cohort_free(&in->cohort), rb_cohort_free(&in->reference);
-  free(in->templates);
+  free(in->templates), free(in->kept);
   rb_points_free(&in->applied);
   for (int k = 0; k < 2; k++) rb_points_free(&in->points[k]), rb_points_free(&in->marks[k]);
   for (int l = 0; l < RB_LABELS; l++) free(in->label_name[l]);

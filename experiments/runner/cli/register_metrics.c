@@ -109,6 +109,7 @@ static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *
   json_object_set_new(j, "memory_peak_bytes", json_integer((json_int_t)k->peak));
   json_object_set_new(j, "memory_peak_with_results_bytes", json_integer((json_int_t)k->peak_with_results));
   if (isfinite(k->energy)) json_object_set_new(j, "energy_joule", json_real(k->energy));
+  if (isfinite(k->energy_cpu)) json_object_set_new(j, "energy_cpu_joule", json_real(k->energy_cpu));
 }
 
 /* Where and when: processor, device, threads, the day. */

@@ -53,6 +53,10 @@ static int pair_option(int argc, char **argv, int *i, rb_register_request *r, in
     r->marks[RB_TEMPLATE] = value;
   } else if ((value = rb_option(argc, argv, i, "--reference-points"))) {
     r->marks[RB_REFERENCE] = value;
+  } else if ((value = rb_option(argc, argv, i, "--points-in"))) {
+    r->marks_in_voxels = strcmp(value, "voxels") == 0;
+    if (!r->marks_in_voxels && strcmp(value, "mm") != 0)
+      return rb_usage("register", "--points-in '%s': mm, voxels", value);
   } else if (strcmp(argv[*i], "--center") == 0) {
     r->centre = 1;
   } else if (strcmp(argv[*i], "--shift-negative") == 0) {

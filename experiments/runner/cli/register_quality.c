@@ -6,6 +6,7 @@
 #include "experiments/runner/inputs/linear_at.h"
 #include "experiments/runner/machine/environment.h"
 #include "experiments/runner/workloads/registration.h"
+#include "solvers/common/displacement_quality.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,22 +30,12 @@ void rb_quality_free(rb_quality *q) {
 }
 
 void rb_quality_determinant(rb_quality *q, const char *name, int t, rb_grid grid, const float *det) {
-  const int64_t n = rb_grid_points(grid);
-  double sum = 0, least = INFINITY, greatest = -INFINITY, logs = 0, squares = 0;
-  int64_t folds = 0;
+  const rb_determinant_summary s = rb_summarise_determinant(rb_grid_points(grid), det);
   int k = 0;
   while (k < RB_QUALITY_DETERMINANTS - 1 && q->determinant[k].name && strcmp(q->determinant[k].name, name) != 0) k++;
   q->determinant[k].name = name;
-  for (int64_t i = 0; i < n; i++) {
-    const double v = (double)det[i];
-    sum += v, least = fmin(least, v), greatest = fmax(greatest, v), folds += !(v > 0);
-    if (v > 0) logs += log(v), squares += log(v) * log(v);
-  }
-  if (!isfinite(sum)) least = greatest = NAN;
-  const double unfolded = (double)(n - folds), mean_log = logs / unfolded;
   double *d = q->det + OF_ONE * (k * q->templates + t);
-  d[0] = least, d[1] = sum / (double)n, d[2] = greatest, d[3] = 100 * (double)folds / (double)n;
-  d[4] = sqrt(fmax(0, squares / unfolded - mean_log * mean_log));
+  d[0] = s.least, d[1] = s.mean, d[2] = s.greatest, d[3] = s.percent_folds, d[4] = s.log_sd;
 }
 
 void rb_quality_inverse(rb_quality *q, int t, rb_grid g, const float *u, const float *w) {

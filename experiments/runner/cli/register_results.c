@@ -61,9 +61,9 @@ done:
   return st;
 }
 
-/* Of template `t` of a cohort: name_001_file.nii.gz. */
-static rb_status write_field(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o, int t,
-                             const float *f) {
+/* Of template `t` of a cohort: name_001_file.nii.gz. A warped image is made of its file, as it is. */
+static rb_status write_field(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
+                             void *state, int t, const float *f) {
   rb_status st = RB_OK;
   const rb_grid grid = in->problem.shape.grid;
   char path[4096], of_template[160] = "";
@@ -72,21 +72,22 @@ static rb_status write_field(const rb_register_request *r, const rb_register_inp
   RB_TRY(rb_register_path(r, path, sizeof path, "%s%s.nii.gz", o->name, of_template));
   if (o->kind == RB_OUTPUT_VECTOR || o->kind == RB_OUTPUT_INVERSE)
     RB_TRY(rb_displacement_write(path, in->like, grid, f));
+  else if (r->solver->cohort && strcmp(o->name, "warped") == 0)
+    RB_TRY(rb_register_world_carry(r, in, state, t, in->kept[t], path));
   else
     RB_TRY(rb_volume_write(path, in->like, grid, f));
 done:
   return st;
 }
 
-/* name_1.nii.gz and so on. */
+/* The template's posteriors, of their files: name_1.nii.gz and so on. */
 static rb_status write_channels(const rb_register_request *r, const rb_register_inputs *in, const rb_output *o,
-                                const float *f) {
+                                void *state) {
   rb_status st = RB_OK;
-  const rb_grid grid = in->problem.shape.grid;
   char path[4096];
   for (int k = 0; k < in->problem.shape.channels; k++) {
     RB_TRY(rb_register_path(r, path, sizeof path, "%s_%d.nii.gz", o->name, k + 1));
-    RB_TRY(rb_volume_write(path, in->like, grid, f + k * rb_grid_points(grid)));
+    RB_TRY(rb_register_world_carry(r, in, state, 0, r->posteriors[RB_TEMPLATE].files[k], path));
   }
 done:
   return st;
@@ -172,7 +173,7 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       RB_TRY(write_paths(r, o->name, o->length(state), &in->points[0], room));
       break;
     case RB_OUTPUT_CHANNELS:
-      RB_TRY(write_channels(r, in, o, room));
+      RB_TRY(write_channels(r, in, o, state));
       rb_quality_classes(q, in->problem.shape.grid, in->problem.shape.channels, in->subject[RB_TEMPLATE].image, room,
                          in->subject[RB_REFERENCE].image);
       break;
@@ -183,7 +184,7 @@ static rb_status write_output(const rb_register_request *r, const rb_register_in
       if (o->kind == RB_OUTPUT_DETERMINANT) rb_quality_determinant(q, o->name, t, in->problem.shape.grid, room);
       if (o->kind == RB_OUTPUT_INVERSE) RB_TRY(measure_inverse(r, &in->problem.shape, state, t, room, q));
       if (o->kind == RB_OUTPUT_LABELS) rb_quality_labels(q, o->name, &in->pair, room);
-      if (*o->name != '.' && !rb_register_world_has(r, o->name)) RB_TRY(write_field(r, in, o, t, room));
+      if (*o->name != '.' && !rb_register_world_has(r, o->name)) RB_TRY(write_field(r, in, o, state, t, room));
   }
 done:
   free(room);

@@ -6,6 +6,7 @@
 #include "experiments/runner/inputs/world_field.h"
 #include "experiments/runner/machine/environment.h"
 #include "solvers/common/by_displacement.h"
+#include "solvers/common/displacement_quality.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,16 +118,8 @@ done:
   return st;
 }
 
-/* |M o s - F|^2 / |M - F|^2 over the reference's voxels, M 0 outside of its file. */
-static double mismatch_of(const rb_volume *reference, const float *was, const float *now) {
-  double before = 0, after = 0;
-  for (int64_t i = 0; i < rb_grid_points(reference->grid); i++) {
-    const double f = (double)reference->data[i];
-    before += ((double)was[i] - f) * ((double)was[i] - f), after += ((double)now[i] - f) * ((double)now[i] - f);
-  }
-  return before > 0 ? after / before : 0;
-}
-/* The mismatch by the written map, whatever is written; the warped image where it is wanted. */
+/* The mismatch by the written map over the reference's voxels, the template 0 outside of its file, whatever is
+ * written; the warped image where it is wanted. */
 static rb_status compare_images(const rb_register_request *r, const rb_register_inputs *in, const map_of_pair *m,
                                 json_t *metrics) {
   rb_status st = RB_OK;
@@ -136,8 +129,9 @@ static rb_status compare_images(const rb_register_request *r, const rb_register_
   char path[4096];
   RB_TRY(carried(m, 1, &m->image, like, RB_CARRY_LINEAR, &now));
   RB_TRY(carried(m, 0, &m->image, like, RB_CARRY_LINEAR, &was));
+  const rb_mismatch is = rb_mismatch_of(rb_grid_points(like->grid), was, now, like->data);
   json_object_set_new(metrics, "by_displacement",
-                      json_pack("{s:o,s:s}", "mismatch", rb_json_number(mismatch_of(like, was, now)), "of",
+                      json_pack("{s:o,s:s}", "mismatch", rb_json_number(is.ratio), "of",
                                 "|M o s - F|^2 / |M - F|^2 at the reference's resolution, by the written map"));
   if (!rb_register_wanted(r, "warped")) goto done;
   for (int64_t i = 0; i < rb_grid_points(like->grid) && least < 0; i++) now[i] += least;
@@ -303,5 +297,29 @@ rb_status rb_register_world_write(const rb_register_request *r, const rb_registe
   if (in->marks[0].n) measure_points(in, &m, metrics);
 done:
   map_free(&m);
+  return st;
+}
+
+rb_status rb_register_world_carry(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
+                                  const char *file, const char *path) {
+  rb_status st = RB_OK;
+  const rb_grid g = in->problem.shape.grid;
+  const size_t bytes = 3 * (size_t)rb_grid_points(g) * sizeof(float);
+  map_of_pair m = {.field = {.lattice = {.grid = g}, .to_world = rb_volume_affine(in->like, g)}};
+  rb_volume v = {0};
+  float *now = NULL;
+  RB_CHECK(rb_affine_inverse(&m.field.to_world, &m.field.to_voxels), RB_EFORMAT, "an affine has no inverse");
+  m.field.u = malloc(bytes);
+  RB_CHECK(m.field.u, RB_ENOMEM, "host memory: %zu bytes for the displacement", bytes);
+  RB_TRY(rb_solver_output(r->solver, "displacement")->get(state, t, m.field.u));
+  RB_TRY(rb_volume_read(file, &v));
+  const rb_affine own = rb_volume_affine(&v, v.grid), theirs = rb_volume_affine(in->like, v.grid);
+  RB_TRY(rb_volume_with_affine(&v, !r->ignore_geometry && own.known && theirs.known ? &own : &theirs, &m.image));
+  RB_TRY(carried(&m, 1, &m.image, in->like, RB_CARRY_LINEAR, &now));
+  RB_TRY(rb_volume_write(path, in->like, in->like->grid, now));
+done:
+  free(now);
+  map_free(&m);
+  rb_volume_free(&v);
   return st;
 }

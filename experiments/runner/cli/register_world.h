@@ -18,4 +18,8 @@ int rb_register_wanted(const rb_register_request *r, const char *name);
  * metrics.json; determinants join q. `state`: the solver's, after a solve. */
 rb_status rb_register_world_write(const rb_register_request *r, const rb_register_inputs *in, void *state,
                                   rb_quality *q, json_t *metrics);
+/* Of the other methods (several images, or posteriors): a template's file by the displacement of template `t`, where
+ * the results lie and at that file's own resolution, interpolated once, to the file `path`. */
+rb_status rb_register_world_carry(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
+                                  const char *file, const char *path);
 #endif

@@ -105,6 +105,7 @@ static const cyaml_schema_field_t descriptor_fields[] = {
     TEXT_OPT("note", rb_descriptor, note),
     TEXT("cache", rb_descriptor, cache),
     CYAML_FIELD_BOOL("counters", CYAML_FLAG_OPTIONAL, rb_descriptor, counters),
+    CYAML_FIELD_BOOL("single_run", CYAML_FLAG_OPTIONAL, rb_descriptor, single_run),
     LIST("methods", methods, method_value, 1),
     LIST("axes", axes, axis_value, 1),
     LIST("columns", columns, column_value, 1),
@@ -156,12 +157,13 @@ static rb_status malformed(const char *origin, const char *log) {
  * and offers no nearest name. */
 static rb_status known_key(const char *key, const char *origin, size_t line) {
   static const char *const known[] = {
-      "schema",   "paper",   "name",        "title",   "source",       "note",      "cache",  "counters", "methods",
-      "axes",     "columns", "published",   "claims",  "plots",        "label",     "kind",   "variant",  "basis",
-      "scheme",   "quick",   "standard",    "metric",  "class",        "tolerance", "reason", "id",       "text",
-      "left",     "right",   "relation",    "factor",  "axis",         "values",    "where",  "at",       "file",
-      "x",        "y",       "x_label",     "y_label", "published_as", "panel",     "log_x",  "log_y",    "largest",
-      "absolute", "parts",   "relative_to", "slope",   "origin",       "sums"};
+      "schema",       "paper",  "name",    "title",     "source",   "note",     "cache",   "counters",
+      "methods",      "axes",   "columns", "published", "claims",   "plots",    "label",   "kind",
+      "variant",      "basis",  "scheme",  "quick",     "standard", "metric",   "class",   "tolerance",
+      "reason",       "id",     "text",    "left",      "right",    "relation", "factor",  "axis",
+      "values",       "where",  "at",      "file",      "x",        "y",        "x_label", "y_label",
+      "published_as", "panel",  "log_x",   "log_y",     "largest",  "absolute", "parts",   "relative_to",
+      "slope",        "origin", "sums",    "single_run"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;

@@ -75,8 +75,9 @@ typedef struct {
 typedef struct {
   int schema;
   char *paper, *name, *title, *source, *note;
-  char *cache;  /* "warm": as a loop over one buffer; "cold": buffers rotate beyond twice the last-level cache */
-  int counters; /* hardware counters wanted */
+  char *cache;    /* "warm": as a loop over one buffer; "cold": buffers rotate beyond twice the last-level cache */
+  int counters;   /* hardware counters wanted */
+  int single_run; /* programs of seconds that are not worth repeating: the verified run is the only sample */
   rb_method *methods;
   unsigned methods_count;
   rb_axis *axes;

@@ -2,6 +2,7 @@
 #include "experiments/runner/inputs/cohort.h"
 
 #include "datasets/manifest.h"
+#include "datasets/world.h"
 #include "experiments/runner/base/files.h"
 
 #include <ctype.h>
@@ -57,17 +58,57 @@ done:
 
 static int same_grid(rb_grid a, rb_grid b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/* Read, and compared with the grid and axes of file `basis`. */
-static rb_status read_one(const rb_cohort_request *r, int i, int basis, const rb_volume *first, rb_volume *out) {
+/* The lattice on which all come, and what it is called in messages. */
+typedef struct {
+  const rb_volume *volume;
+  const char *name;
+  int file; /* its number; -1: none of the list */
+} lattice;
+
+static int in_world(const rb_volume *a, const rb_volume *b) {
+  return rb_volume_affine(a, a->grid).known && rb_volume_affine(b, b->grid).known;
+}
+
+/* Through both affines. */
+static rb_status place(const rb_cohort_request *r, const char *name, const lattice *on, rb_volume *v) {
   rb_status st = RB_OK;
+  const rb_volume *like = on->volume;
+  double covered = 1;
+  float *there = NULL;
+  if (rb_volume_same_lattice(v, like)) return RB_OK;
+  const size_t bytes = (size_t)rb_grid_points(like->grid) * sizeof *there;
+  there = malloc(bytes);
+  RB_CHECK(there, RB_ENOMEM, "host memory: %zu bytes for an image", bytes);
+  RB_TRY(rb_volume_onto(v, like, NULL, r->how, there, &covered));
+  RB_CHECK(
+      covered >= 0.1, RB_EINVAL,
+      "%s holds %.2g %% of where %s lies in the world (their centres are %.3g mm apart): align them first, or say "
+      "--ignore-geometry to register images as they lie in memory",
+      name, 100 * covered, on->name, rb_volume_distance(v, like));
+  free(v->data);
+  v->data = there, v->grid = like->grid;
+  there = NULL;
+done:
+  free(there);
+  return st;
+}
+
+/* Read, compared with the grid and axes of the lattice unless a grid is asked for, and brought there. */
+static rb_status read_one(const rb_cohort_request *r, int i, const lattice *on, rb_volume *out) {
+  rb_status st = RB_OK;
+  const rb_grid g = on->volume->grid;
   *out = (rb_volume){0};
   RB_TRY(rb_volume_read(r->files[i], out));
   if (r->grid.n[0] == 0)
-    RB_CHECK(same_grid(out->grid, first->grid), RB_EINVAL,
+    RB_CHECK(same_grid(out->grid, g), RB_EINVAL,
              "%s is %lldx%lldx%lld and %s %lldx%lldx%lld; bring all to one grid with --size", r->files[i],
-             (long long)out->grid.n[2], (long long)out->grid.n[1], (long long)out->grid.n[0], r->files[basis],
-             (long long)first->grid.n[2], (long long)first->grid.n[1], (long long)first->grid.n[0]);
-  if (!r->ignore_geometry && i != basis) RB_TRY(rb_volume_same_axes(r->files[basis], r->files[i]));
+             (long long)out->grid.n[2], (long long)out->grid.n[1], (long long)out->grid.n[0], on->name,
+             (long long)g.n[2], (long long)g.n[1], (long long)g.n[0]);
+  if (!r->ignore_geometry && i != on->file) {
+    const int placed = in_world(out, on->volume);
+    if (!placed || r->grid.n[0] == 0) RB_TRY(rb_volume_same_axes(on->name, r->files[i]));
+    if (placed) RB_TRY(place(r, r->files[i], on, out));
+  }
   const int64_t n = rb_grid_points(out->grid);
   int64_t k = 1;
   while (k < n && out->data[k] == out->data[0]) k++;
@@ -120,10 +161,11 @@ rb_status rb_cohort_validate(const rb_cohort_request *r, const rb_team *team, in
   *complaints = NULL;
   RB_TRY(rb_team_agree(team, marks && own ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
   rb_team_share(team, r->count, &from, &end);
-  while (basis < r->count - 1 && rb_volume_read(r->files[basis], &first) != RB_OK) basis++, rb_clear();
-  RB_TRY(rb_team_agree(team, first.data ? RB_OK : rb_volume_read(r->files[basis], &first)));
+  while (!r->like && basis < r->count - 1 && rb_volume_read(r->files[basis], &first) != RB_OK) basis++, rb_clear();
+  RB_TRY(rb_team_agree(team, r->like || first.data ? RB_OK : rb_volume_read(r->files[basis], &first)));
+  const lattice on = {r->like ? r->like : &first, r->like ? r->like_name : r->files[basis], r->like ? -1 : basis};
   for (int64_t i = from; i < end; i++) {
-    if (read_one(r, (int)i, basis, &first, &v) == RB_OK) {
+    if (read_one(r, (int)i, &on, &v) == RB_OK) {
       rb_volume_free(&v);
       continue;
     }
@@ -157,10 +199,11 @@ static rb_status read_share(const rb_cohort_request *r, const rb_team *team, rb_
   rb_status st = RB_OK;
   int64_t from, end;
   rb_volume v = {0};
+  const lattice on = {&out->like, r->like ? r->like_name : r->files[0], r->like ? -1 : 0};
   rb_team_share(team, r->count, &from, &end);
   for (int64_t i = from; i < end; i++) {
     const size_t bytes = (size_t)rb_grid_points(out->grid) * sizeof(float);
-    RB_TRY(read_one(r, (int)i, 0, &out->like, &v));
+    RB_TRY(read_one(r, (int)i, &on, &v));
     RB_TRY(rb_sha256_file(r->files[i], out->sha256[i]));
     if (same_grid(v.grid, out->grid)) {
       out->image[i] = v.data;
@@ -199,7 +242,8 @@ rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_coh
   out->name = calloc((size_t)r->count, sizeof *out->name);
   out->sha256 = calloc((size_t)r->count, sizeof *out->sha256);
   st = out->image && out->name && out->sha256 ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
-  if (st == RB_OK) st = rb_volume_read(r->files[0], &out->like);
+  if (st == RB_OK)
+    st = r->like ? rb_volume_copy_geometry(r->like, &out->like) : rb_volume_read(r->files[0], &out->like);
   RB_TRY(rb_team_agree(team, st));
   out->grid = r->grid.n[0] ? r->grid : out->like.grid;
   for (int i = 0; i < r->count; i++) name_of(r->files[i], out->name[i]);

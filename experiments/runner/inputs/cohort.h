@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* N images of one geometry, each read by the member of a team that works on it. */
+/* N images on one lattice, each read by the member of a team that works on it. */
 #ifndef RB_COHORT_H
 #define RB_COHORT_H
 
@@ -13,15 +13,17 @@ typedef struct {
   char (*name)[128];  /* of each image, without folder and endings */
   char (*sha256)[65]; /* known for the own share, and all on rank 0 */
   float **image;      /* [count], [grid points]; NULL beyond the own share */
-  rb_volume like;     /* the first image's geometry */
+  rb_volume like;     /* geometry of the lattice, at its file's resolution */
 } rb_cohort;
 
 typedef struct {
   const char *const *files;
   int count;
   rb_resampling how;
-  rb_grid grid;        /* {0}: the images' own */
-  int ignore_geometry; /* voxel axes and sizes may differ */
+  rb_grid grid;          /* {0}: the images' own, which must then be as large and have the same voxel axes */
+  int ignore_geometry;   /* what stands at one index lies at one place */
+  const rb_volume *like; /* the lattice; NULL: the first image's */
+  const char *like_name; /* its file's, for messages */
 } rb_cohort_request;
 
 /* Files named in a list: one a line, what follows a comma is not read, nor are empty lines and those that begin with
@@ -30,7 +32,9 @@ typedef struct {
 rb_status rb_cohort_list(const char *path, char ***files, int *count);
 void rb_cohort_list_free(char **files, int count);
 
-/* Looks at every file of the own share: it is there, whole, finite, not constant, and has the first one's geometry.
+/* Images come onto the lattice through their affines, where both declare one, and must hold a tenth of it.
+ *
+ * Looks at every file of the own share: it is there, whole, finite, not constant, and can be brought to the lattice.
  * bad[count]: 1 where it does not serve, over all members. complaints: a line each, on rank 0 (to be freed); the
  * other ranks get NULL. The status is about the looking, not about the files. */
 rb_status rb_cohort_validate(const rb_cohort_request *r, const rb_team *team, int *bad, char **complaints);

@@ -55,7 +55,7 @@ static rb_status read_brains(int images, rb_resampling how, rb_grid grid, rb_coh
   RB_TRY(rb_manifest_load("nirep", &m));
   for (int k = 1; k <= 16 && found < images; k++) {
     const char *files[1] = {path};
-    const rb_cohort_request r = {files, 1, how, grid, 0};
+    const rb_cohort_request r = {.files = files, .count = 1, .how = how, .grid = grid};
     snprintf(file, sizeof file, "na%02d.nii.gz", k);
     RB_TRY(rb_manifest_path(m, file, path, sizeof path));
     if (access(path, R_OK) != 0) continue;

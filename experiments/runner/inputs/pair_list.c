@@ -145,24 +145,32 @@ done:
 
 /* ---- Learn2Reg -------------------------------------------------------------------------------------------- */
 
-/* imagesTr/A.nii.gz -> labelsTr/A.nii.gz, where that is a file. */
-static rb_status labels_beside(const char *image, char **out) {
-  char path[PATH_MAX];
-  const char *folder = strstr(image, "images");
-  if (!folder) return RB_OK;
-  snprintf(path, sizeof path, "%.*slabels%s", (int)(folder - image), image, folder + strlen("images"));
-  if (access(path, R_OK) != 0) return RB_OK;
-  return (*out = strdup(path)) ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+/* imagesTr/A.nii.gz -> labelsTr/A.nii.gz, keypointsTr/A.csv, where both images have such a file. */
+static rb_status beside(const char *const images[2], const char *what, const char *ending, char **const out[2]) {
+  char path[2][PATH_MAX];
+  for (int k = 0; k < 2; k++) {
+    const char *name = strrchr(images[k], '/') ? strrchr(images[k], '/') + 1 : images[k], *folder = NULL;
+    for (const char *at = strstr(images[k], "images"); at && at < name; at = strstr(at + 1, "images")) folder = at;
+    if (!folder) return RB_OK;
+    const size_t stem = ending ? strcspn(name, ".") : strlen(name);
+    snprintf(path[k], sizeof path[k], "%.*s%s%.*s%s", (int)(folder - images[k]), images[k], what,
+             (int)(name - folder - (long)strlen("images") + (long)stem), folder + strlen("images"),
+             ending ? ending : "");
+    if (access(path[k], R_OK) != 0) return RB_OK;
+  }
+  for (int k = 0; k < 2; k++)
+    if (!(*out[k] = strdup(path[k]))) return RB_FAIL(RB_ENOMEM, "host memory");
+  return RB_OK;
 }
 static rb_status take_pair(const char *path, const char *fixed, const char *moving, rb_listed_pair *p) {
   rb_status st = RB_OK;
   RB_CHECK(fixed && moving, RB_EFORMAT, "%s: a pair without fixed and moving", path);
   RB_TRY(take_file(path, fixed, &p->fixed));
   RB_TRY(take_file(path, moving, &p->moving));
-  RB_TRY(labels_beside(p->fixed, &p->fixed_labels));
-  RB_TRY(labels_beside(p->moving, &p->moving_labels));
-  if (!p->fixed_labels != !p->moving_labels)
-    free(p->fixed_labels), free(p->moving_labels), p->fixed_labels = p->moving_labels = NULL;
+  const char *const images[2] = {p->fixed, p->moving};
+  RB_TRY(beside(images, "labels", NULL, (char **const[2]){&p->fixed_labels, &p->moving_labels}));
+  RB_TRY(beside(images, "keypoints", ".csv", (char **const[2]){&p->fixed_points, &p->moving_points}));
+  p->points_in_voxels = p->fixed_points != NULL;
 done:
   return st;
 }

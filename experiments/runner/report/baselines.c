@@ -19,7 +19,8 @@ const rb_baseline_measure rb_baseline_measures[RB_MEASURES] = {
     {"folds", "folds", "%", 1, -1, {"jacobian", "percent_folds", NULL}},
     {"SD of log det", "log_det_sd", "1", 1, 0, {"jacobian", "log_sd", NULL}},
     {"time", "time", "s", 1, -1, {"seconds", "solver", NULL}},
-    {"energy", "energy", "J", 1, -1, {"energy_joule", NULL, NULL}},
+    {"energy GPU", "energy_gpu", "J", 1, -1, {"energy_joule", NULL, NULL}},
+    {"energy CPU", "energy_cpu", "J", 1, -1, {"energy_cpu_joule", NULL, NULL}},
     {"memory", "memory", "GB", 1e-9, -1, {"memory_peak_bytes", NULL, NULL}},
 };
 

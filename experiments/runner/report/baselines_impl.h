@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { RB_MEASURES = 9, RB_BASELINE_METHODS = 32 };
+enum { RB_MEASURES = 10, RB_BASELINE_METHODS = 32 };
 enum { RB_MEASURE_DICE = 0, RB_MEASURE_TIME = 6 };
 typedef struct {
   const char *title, *name, *unit;

@@ -90,7 +90,8 @@ static rb_status run_cases(run_state *s, json_t *cases) {
       continue;
     }
     rb_case_result r;
-    const rb_status case_status = rb_run_case(&(rb_case_run){c, s->options->preset, s->path, s->d->counters, to}, &r);
+    const rb_status case_status =
+        rb_run_case(&(rb_case_run){c, s->options->preset, s->path, s->d->counters, s->d->single_run, to}, &r);
     if (case_status == RB_EINTERRUPTED) {
       rb_clear();
       rb_case_result_free(&r);

@@ -113,12 +113,12 @@ static rb_case_roofs roofs_of(const rb_backend *b) {
   return (rb_case_roofs){b->cache_bytes(), rb_copy_roof(b->kind), rb_cache_roof(b->kind), rb_fma_roof(b->kind)};
 }
 
-/* Time a verified case and verify one more run after the samples; a run that is long enough is its own sample, and
- * `first` its outcome. */
+/* Time a verified case and verify one more run after the samples; a run that is to be its own sample, or
+ * is long enough, is not repeated, and `first` is its outcome. */
 static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_backend *b, void *state, int rotations,
                          const rb_protocol *protocol, rb_outcome *first, rb_outcome *last, rb_timing *timing) {
   rb_status st = RB_OK;
-  if (protocol->once > rb_long_run()) {
+  if (s->single || protocol->once > rb_long_run()) {
     rb_timing_of_one(protocol->once, timing);
     *last = *first;
     *first = (rb_outcome){0};

@@ -13,6 +13,7 @@ typedef struct {
   rb_preset preset;
   const char *path; /* of the descriptor */
   int counters;     /* hardware counters wanted */
+  int single;       /* the verified run is the only sample */
   const rb_listener *listener;
 } rb_case_run;
 

@@ -85,7 +85,7 @@ done:
 double rb_long_run(void) { return 10; }
 
 void rb_timing_of_one(double seconds, rb_timing *out) {
-  *out = (rb_timing){.count = 1, .batch = 1, .stop = "the verified run: longer than 10 s", .energy = NAN};
+  *out = (rb_timing){.count = 1, .batch = 1, .stop = "the verified run is the sample", .energy = NAN};
   out->samples[0] = seconds;
   out->median = out->low = out->high = out->least = out->most = seconds;
 }

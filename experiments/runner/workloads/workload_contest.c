@@ -10,6 +10,7 @@
 #include "experiments/runner/workloads/register_child.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/common/by_displacement.h"
+#include "solvers/common/displacement_quality.h"
 #include "solvers/external/external.h"
 
 #include <math.h>
@@ -115,13 +116,12 @@ static rb_status judge_images(state *s, const float *u, rb_outcome *o) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->c->grid);
   const float *m = s->child.pair.image[RB_TEMPLATE], *f = s->child.pair.image[RB_REFERENCE];
-  double off = 0, was = 0;
   float *warped = malloc((size_t)n * sizeof *warped);
   RB_CHECK(warped, RB_ENOMEM, "host memory");
   RB_TRY(rb_displaced_image(s->c->grid, u, m, warped));
-  for (int64_t i = 0; i < n; i++) off += pow((double)(warped[i] - f[i]), 2), was += pow((double)(m[i] - f[i]), 2);
-  rb_outcome_verify(o, "mismatch", off / was, 1, "the images as they were");
-  rb_outcome_metric(o, "mismatch", off / was, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
+  const double mismatch = rb_mismatch_of(n, m, warped, f).ratio;
+  rb_outcome_verify(o, "mismatch", mismatch, 1, "the images as they were");
+  rb_outcome_metric(o, "mismatch", mismatch, "1", "|M o s - F|^2 / |M - F|^2, by the displacement");
 done:
   free(warped);
   return st;
@@ -130,24 +130,17 @@ done:
 static rb_status judge_field(state *s, const float *u, rb_outcome *o) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->c->grid);
-  double least = INFINITY, most = -INFINITY, sum = 0, squares = 0;
-  int64_t folds = 0, same = 0;
+  int64_t same = 0;
   float *det = malloc((size_t)n * sizeof *det);
   RB_CHECK(det, RB_ENOMEM, "host memory");
   RB_TRY(rb_displacement_determinant(s->c->grid, u, det));
-  for (int64_t i = 0; i < n; i++) {
-    const double d = (double)det[i];
-    least = fmin(least, d), most = fmax(most, d), folds += !(d > 0);
-    if (d > 0) sum += log(d), squares += log(d) * log(d);
-    same += u[i] == u[0] && u[n + i] == u[n] && u[2 * n + i] == u[2 * n];
-  }
-  const double unfolded = (double)(n - folds), mean = sum / unfolded;
+  for (int64_t i = 0; i < n; i++) same += u[i] == u[0] && u[n + i] == u[n] && u[2 * n + i] == u[2 * n];
+  const rb_determinant_summary d = rb_summarise_determinant(n, det);
   rb_outcome_verify(o, "one and the same displacement everywhere", same == n, 0, "a registration");
-  rb_outcome_metric(o, "det_min", least, "1", "min over voxels of det(I + du/dx)");
-  rb_outcome_metric(o, "det_max", most, "1", "max over voxels of det(I + du/dx)");
-  rb_outcome_metric(o, "folds", 100 * (double)folds / (double)n, "%", "voxels whose det is not positive");
-  rb_outcome_metric(o, "log_det_sd", sqrt(fmax(0, squares / unfolded - mean * mean)), "1",
-                    "standard deviation of log det where it is positive");
+  rb_outcome_metric(o, "det_min", d.least, "1", "min over voxels of det(I + du/dx)");
+  rb_outcome_metric(o, "det_max", d.greatest, "1", "max over voxels of det(I + du/dx)");
+  rb_outcome_metric(o, "folds", d.percent_folds, "%", "voxels whose det is not positive");
+  rb_outcome_metric(o, "log_det_sd", d.log_sd, "1", "standard deviation of log det where it is positive");
 done:
   free(det);
   return st;
@@ -195,6 +188,9 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   if (pair->labels[0] && pair->labels[1]) RB_TRY(judge_labels(s, u, o));
   rb_outcome_metric(o, "as_asked", json_is_true(json_object_get(metrics, "as_asked")), "1",
                     "1: it ended as its options ask for; 0: its iterations were used up before");
+  if (json_object_get(metrics, "energy_cpu_joule"))
+    rb_outcome_metric(o, "energy_cpu", rb_metrics_number(metrics, NULL, "energy_cpu_joule"), "J",
+                      "of the host's processor packages during the registration");
   rb_outcome_metric(o, "time_solver", rb_metrics_number(metrics, "seconds", "solver"), "s",
                     "the registration alone, by the child's own clock");
 done:

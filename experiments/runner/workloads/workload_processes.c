@@ -201,7 +201,8 @@ static rb_status verify_atlas(state *s, rb_outcome *o) {
   float *mean = malloc((size_t)n * sizeof *mean);
   RB_CHECK(mean, RB_ENOMEM, "host memory");
   for (int k = 0; k < s->cohort.count; k++) files[k] = s->file[k];
-  const rb_cohort_request request = {files, s->cohort.count, RB_ANTIALIAS, s->c->grid, 0};
+  const rb_cohort_request request = {
+      .files = files, .count = s->cohort.count, .how = RB_ANTIALIAS, .grid = s->c->grid};
   RB_TRY(rb_cohort_read(&request, rb_team_self(), &read));
   RB_TRY(rb_atlas_create(s->c->variant, &options, s->c->grid, read.count, (const float *const *)read.image, NULL,
                          rb_team_self(), &a));
