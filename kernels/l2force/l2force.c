@@ -52,6 +52,15 @@ rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, d
 done:
   return st;
 }
+rb_status rb_l2force_energy_kept(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array kept) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "l2force", mean, nodes(p));
+  RB_NEED(p, "l2force", image, nodes(p));
+  RB_TRY(rb_array_check(kept, "l2force", "kept", p->backend, RB_F64, 1));
+  RB_TRY(ops_of(p)->energy(p, mean.data, image.data, kept.data));
+done:
+  return st;
+}
 /* The variant's destroy frees the plan, so it comes last. */
 void rb_l2force_destroy(rb_l2force_plan *p) {
   if (!p) return;

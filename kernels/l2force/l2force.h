@@ -43,6 +43,8 @@ rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *de
 rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f);
 /* Summed in float64 in an order that depends on the grid alone, not on threads. Waits for the backend. */
 rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out);
+/* The same sum into `kept`, one float64 on the backend, without waiting for it. */
+rb_status rb_l2force_energy_kept(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array kept);
 void rb_l2force_destroy(rb_l2force_plan *p); /* takes NULL */
 
 /* Least traffic of a force: both images read, three components written: 20 B a voxel in float32. */

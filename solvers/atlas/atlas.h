@@ -27,7 +27,8 @@
 typedef struct {
   const char *l2force, *helmholtz, *compose, *average;
   rb_dtype dtype;
-  int sweeps; /* the helmholtz variant is iterative */
+  int sweeps;        /* the helmholtz variant is iterative */
+  const char *steps; /* iterations are recorded and replayed, their steps on the backend; NULL: issued one by one */
 } rb_atlas_config;
 extern const rb_family rb_atlas_family;
 

@@ -2,18 +2,23 @@
 /* The variants of the atlas: which kernels in which precision; parameters and their defaults; memory. */
 #include "solvers/atlas/atlas_impl.h"
 
+#include <stddef.h>
+
 /* Kernels of l2force, helmholtz, compose and average, the precision, and whether L is solved by sweeps. Velocities by
  * transforms are periodic; by sine transforms and by sweeps they are 0 at the border. */
-static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32, 0},
-                             cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64, 0},
-                             cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32, 1},
-                             cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64, 1},
-                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32, 0},
-                             cpu_dst_f64 = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F64, 0};
-static const rb_atlas_config gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0},
-                             gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1},
-                             gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1},
-                             gpu_sor_march = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1};
+static const rb_atlas_config cpu_fft = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F32, 0, NULL},
+                             cpu_fft_f64 = {"cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", RB_F64, 0, NULL},
+                             cpu_sor = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F32, 1, NULL},
+                             cpu_sor_f64 = {"cpu/omp", "cpu/sor", "cpu/omp", "cpu/omp", RB_F64, 1, NULL},
+                             cpu_dst = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F32, 0, NULL},
+                             cpu_dst_f64 = {"cpu/omp", "cpu/dst", "cpu/omp", "cpu/omp", RB_F64, 0, NULL};
+static const rb_atlas_config
+    gpu_fft = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0, NULL},
+    gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
+    gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
+    gpu_sor_march = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
+    gpu_fft_replay = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0, "cuda/grid"},
+    gpu_sor_replay = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1, "cuda/grid"};
 static const rb_variant variants[] = {
     {"cpu-fft", "CPU FFT", "float32, velocities by FFTW, periodic", RB_ON_CPU(&cpu_fft)},
     {"cpu-fft-f64", "", "the same in float64", RB_ON_CPU(&cpu_fft_f64)},
@@ -26,6 +31,9 @@ static const rb_variant variants[] = {
     {"gpu-sor-block", "GPU block SOR", "float32, over-relaxation with both colours in a kernel",
      RB_ON_CUDA(&gpu_sor_block)},
     {"gpu-sor-march", "", "ours: float32, over-relaxation with two sweeps a pass", RB_ON_CUDA(&gpu_sor_march)},
+    {"gpu-fft-replay", "", "ours: gpu-fft, an iteration of all images as one launch", RB_ON_CUDA(&gpu_fft_replay)},
+    {"gpu-sor-replay", "", "ours: gpu-sor-march, an iteration of all images as one launch",
+     RB_ON_CUDA(&gpu_sor_replay)},
 };
 const rb_family rb_atlas_family = {
     .name = "atlas",

@@ -7,6 +7,7 @@
 #include "kernels/compose/compose.h"
 #include "kernels/field/field.h"
 #include "kernels/l2force/l2force.h"
+#include "kernels/steps/steps.h"
 #include "solvers/atlas/atlas.h"
 
 /* An image of this member's share. Arrays on the backend, of the level under way. */
@@ -44,6 +45,7 @@ struct rb_atlas {
   rb_array mean;       /* [n] */
   rb_array f, v, next; /* [3][n]: force; velocity, then displacement of the step; u to come */
   double omega;
+  struct rb_atlas_replays *replays;     /* iterations without the host, or NULL */
   float *room;                          /* [3][full n] on the host */
   int32_t *sums;                        /* [full n] on the host where a team adds the mean there, else NULL */
   rb_device_team *devices;              /* where it adds the mean on its devices, else NULL */
@@ -97,6 +99,17 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. first: of its level. */
+rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_member *m, int first, rb_array *out);
+/* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the
+ * variant says so, in one process, without a profile. */
+int rb_atlas_replays(const rb_atlas *a);
+/* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many.
+ * Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: differences, steps, halvings. */
+rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);
+rb_status rb_atlas_replay_row(rb_atlas *a, int row);
+/* Of a level that ends. */
+void rb_atlas_replay_end(rb_atlas *a);
 /* Waits for the stamps so far and adds the times between them to the result's parts. */
 rb_status rb_atlas_add_parts(rb_atlas *a);
 /* The member that holds an image, or RB_EINVAL. */

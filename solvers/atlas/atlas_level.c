@@ -120,6 +120,7 @@ done:
 rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
+  rb_atlas_replay_end(a);
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
     free(m->kept);

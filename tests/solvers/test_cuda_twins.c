@@ -186,6 +186,66 @@ static void atlas_follows(void **state) {
   assert_true(compared > 0);
 }
 
+/* Iterations that are replayed without the host have the bits of those that it issues: rows, halvings, displacements;
+ * of three images, of one that is drawn to a reference, and where steps are so long that they are halved. */
+enum { REPLAYED = 14 };
+typedef struct {
+  double variance[2 * (REPLAYED + 1)];
+  int rows, halvings[2 * (REPLAYED + 1)];
+  float u[3 * POINTS], mean[POINTS];
+} replayed;
+static void keep_row(void *context, const rb_atlas_row *row) {
+  replayed *r = context;
+  r->variance[r->rows] = row->variance, r->halvings[r->rows++] = row->halvings;
+}
+static rb_atlas_result by_rows(const char *name, int count, double step, replayed *out) {
+  static float two[2][POINTS], third[POINTS];
+  const float *three[3] = {two[0], two[1], third};
+  const rb_variant *v;
+  rb_atlas_options o = rb_atlas_defaults();
+  rb_atlas_result r;
+  rb_atlas *a;
+  ok(rb_variant_find(&rb_atlas_family, name, &v));
+  o.levels = 2, o.iterations = REPLAYED, o.coarse_iterations = 2, o.first_sweeps = 2, o.step = step;
+  images(two[0], two[1]);
+  for (int i = 0; i < POINTS; i++) third[i] = two[1][POINTS - 1 - i];
+  out->rows = 0;
+  ok(rb_atlas_create(v, &o, rb_grid_make(N, N, N), count, three, count == 1 ? two[1] : NULL, rb_team_self(), &a));
+  ok(rb_atlas_solve(a, keep_row, out, &r));
+  ok(rb_atlas_displacement(a, count - 1, out->u));
+  ok(rb_atlas_mean(a, out->mean));
+  rb_atlas_destroy(a);
+  return r;
+}
+static void replays_have_the_same_bits(void **state) {
+  (void)state;
+  static const char *const pairs[2][2] = {{"gpu-fft", "gpu-fft-replay"}, {"gpu-sor-march", "gpu-sor-replay"}};
+  static replayed issued, again;
+  int halved = 0;
+  for (int k = 0; k < 6; k++) {
+    const rb_variant *v;
+    ok(rb_variant_find(&rb_atlas_family, pairs[k % 2][1], &v));
+    needs_cuda(v);
+    const int count = k < 4 ? 3 : 1;
+    const double step = k / 2 % 2 ? 3 : 0.3;
+    const rb_atlas_result r[2] = {by_rows(pairs[k % 2][0], count, step, &issued),
+                                  by_rows(pairs[k % 2][1], count, step, &again)};
+    assert_int_equal(issued.rows, 2 + 1 + REPLAYED + 1);
+    assert_int_equal(again.rows, issued.rows);
+    for (int i = 0; i < issued.rows; i++) {
+      if (again.variance[i] != issued.variance[i])
+        fail_msg("%s, row %d: variance %.17g, not %.17g", v->name, i, again.variance[i], issued.variance[i]);
+      assert_int_equal(again.halvings[i], issued.halvings[i]);
+    }
+    assert_memory_equal(again.u, issued.u, sizeof issued.u);
+    assert_memory_equal(again.mean, issued.mean, sizeof issued.mean);
+    assert_int_equal(r[1].iterations, r[0].iterations);
+    assert_int_equal(r[1].halvings, r[0].halvings);
+    halved += r[0].halvings;
+  }
+  assert_true(halved > 0);
+}
+
 /* A ball with its surface onto one that lies apart: three iterations of two levels by every way of summing. */
 static void keep_energy(void *context, const rb_currents_row *row) {
   ((double *)context)[row->iteration - 1] = row->energy;
@@ -238,8 +298,11 @@ static void currents_follow(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows), cmocka_unit_test(demons_follow),
-                                     cmocka_unit_test(landmarks_follow), cmocka_unit_test(atlas_follows),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows),
+                                     cmocka_unit_test(demons_follow),
+                                     cmocka_unit_test(landmarks_follow),
+                                     cmocka_unit_test(atlas_follows),
+                                     cmocka_unit_test(replays_have_the_same_bits),
                                      cmocka_unit_test(currents_follow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

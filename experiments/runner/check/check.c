@@ -116,14 +116,37 @@ const rb_family *rb_check_family(int i) {
   return i < (int)(sizeof families_checked / sizeof *families_checked) ? families_checked[i].family : NULL;
 }
 
-/* Recordings of other code say nothing about today's. */
+/* Recordings of other code say nothing about today's; nor does one that is owed (commit NULL). */
 static void check_recorded_code(rb_checker *c, const char *commit, int strict) {
-  char why[128];
-  snprintf(why, sizeof why, "recorded at %.31s: the family's code has changed since", commit);
+  char why[128] = "no GPU host has recorded it yet";
+  if (commit) snprintf(why, sizeof why, "recorded at %.31s: the family's code has changed since", commit);
   if (strict)
     rb_check_value(c, 1, 0, "golden: %s", why);
   else
     rb_check_skip(c, "golden: outputs of today's code", why);
+}
+
+enum { NOTE = 700 };
+
+/* The oracle, and an emulated variant's outputs, against what a GPU host recorded. `here`: the variant ran. */
+static void compare_recorded(rb_checker *c, const rb_check_options *o, int here, int emulated, char note[NOTE]) {
+  char commit[32];
+  if (rb_golden_is_owed(c)) {
+    check_recorded_code(c, NULL, o->strict);
+    if (!here) snprintf(note, NOTE, "not run here, nor recorded on a GPU host yet");
+    return;
+  }
+  rb_golden_compare(c);
+  if (emulated) rb_golden_compare_emulated(c);
+  const int other = rb_golden_of_other_code(c, commit);
+  if (other) check_recorded_code(c, commit, o->strict);
+  if (emulated)
+    snprintf(note, NOTE, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal,
+             c->golden_values);
+  if (!here)
+    snprintf(note, NOTE, "not run here; CPU oracle against its recorded GPU output%s%s%s",
+             other ? ", recorded at " : "", other ? commit : "",
+             other ? ": the family's code has changed since" : "");
 }
 
 static void check_variant(rb_checker *c, const rb_check_options *o) {
@@ -134,7 +157,7 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
       live = families_checked[i].live, c->golden_cases = families_checked[i].golden;
   const int recordable = c->variant->backend == RB_CUDA && c->golden_cases;
   int before_pass = c->passed, before_fail = c->failed;
-  char note[700] = "";
+  char note[NOTE] = "";
   rb_status st = rb_variant_available(c->variant);
   const int emulated = st == RB_OK && c->variant->backend == RB_CUDA && rb_cuda_is_emulated();
   if (emulated) snprintf(note, sizeof note, "emulated");
@@ -148,18 +171,7 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   }
   if (recordable && !o->record && c->golden) {
     if (o->seal) rb_golden_update_limits(c, c->golden);
-    rb_golden_compare(c);
-    if (emulated) rb_golden_compare_emulated(c);
-    char commit[32];
-    const int other = rb_golden_of_other_code(c, commit);
-    if (other) check_recorded_code(c, commit, o->strict);
-    if (emulated)
-      snprintf(note, sizeof note, "emulated; %lld of %lld recorded values agree in all bits", c->golden_equal,
-               c->golden_values);
-    if (st != RB_OK)
-      snprintf(note, sizeof note, "not run here; CPU oracle against its recorded GPU output%s%s%s",
-               other ? ", recorded at " : "", other ? commit : "",
-               other ? ": the family's code has changed since" : "");
+    compare_recorded(c, o, st == RB_OK, emulated, note);
   }
   fprintf(o->out, "%-11s %-30s %6d passed %4d failed%s%s\n", c->family->name, c->variant->name,
           c->passed - before_pass, c->failed - before_fail, note[0] ? "   " : "", note);

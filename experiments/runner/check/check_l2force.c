@@ -11,10 +11,11 @@
 static rb_status by(const rb_variant *v, const rb_l2force_desc *d, const void *mean, const void *image, void *f,
                     double *energy) {
   rb_status st = RB_OK;
+  double kept;
   const rb_backend *b;
   rb_l2force_plan *p = NULL;
   const int64_t n = rb_grid_points(d->grid);
-  rb_array m = {0}, i = {0}, to = {0};
+  rb_array m = {0}, i = {0}, to = {0}, sum = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_l2force_create(v, d, &p));
   RB_TRY(rb_to_backend(b, mean, d->dtype, n, &m));
@@ -23,9 +24,14 @@ static rb_status by(const rb_variant *v, const rb_l2force_desc *d, const void *m
   RB_TRY(rb_l2force(p, m, i, to));
   RB_TRY(rb_array_download(to, f));
   RB_TRY(rb_l2force_energy(p, m, i, energy));
+  RB_TRY(rb_array_create(b, RB_F64, 1, &sum));
+  RB_TRY(rb_l2force_energy_kept(p, m, i, sum));
+  RB_TRY(rb_array_download(sum, &kept));
+  RB_CHECK(kept == *energy, RB_EINVALID, "the energy that is kept is %.17g, the one that is fetched %.17g", kept,
+           *energy);
 done:
   rb_l2force_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&i), rb_array_destroy(&m);
+  rb_array_destroy(&sum), rb_array_destroy(&to), rb_array_destroy(&i), rb_array_destroy(&m);
   return st;
 }
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Iterations of an atlas that wait for nothing. What an iteration issues is recorded and replayed as one launch;
+ * steps and differences stay on the backend, where a step is halved when its image's difference rises. The host looks
+ * after a burst of iterations. Results have the bits of iterations that are issued one by one.
+ *
+ * An iteration makes each image's new displacement in a->next and swaps the two, so with m moving images the same
+ * addresses come back after m + 1 iterations: as many recordings are made, one a phase. */
+#include "kernels/base/clock.h"
+#include "solvers/atlas/atlas_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ROWS: iterations of a burst, at most. MOST_PHASES: with more images recordings would come back too late to pay;
+ * their iterations are issued, without waiting likewise. BURST: seconds that the host does not look, about. */
+enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17 };
+static const double BURST = 0.25;
+
+struct rb_atlas_replays {
+  rb_steps_plan *steps;
+  rb_array now;    /* float64 [own]: differences */
+  double *rows;    /* [ROWS][2][own] */
+  double *initial; /* [2][own]: steps, differences */
+  void *recording[MOST_PHASES];
+  int phases, phase, issued; /* issued: once, so that libraries have set up what they need */
+  double seconds;            /* of an iteration; 0: not known */
+};
+
+int rb_atlas_replays(const rb_atlas *a) {
+  return a->config->steps && a->backend->record_begin && a->team->size == 1 && !a->profile;
+}
+
+void rb_atlas_replay_end(rb_atlas *a) {
+  struct rb_atlas_replays *r = a->replays;
+  if (!r) return;
+  for (int p = 0; p < MOST_PHASES && a->backend->drop; p++) a->backend->drop(r->recording[p]);
+  rb_steps_destroy(r->steps);
+  rb_array_destroy(&r->now);
+  free(r->initial), free(r->rows), free(r);
+  a->replays = NULL;
+}
+
+/* Once a level: which images move is known, as their steps are chosen. */
+static rb_status begin(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const rb_steps_desc d = {a->own, ROWS, a->options.halve, a->config->dtype};
+  const rb_variant *v;
+  struct rb_atlas_replays *r = a->replays = calloc(1, sizeof *r); /* rb_atlas_level_end gives it back */
+  RB_CHECK(r, RB_ENOMEM, "host memory");
+  r->rows = malloc(2 * ROWS * (size_t)a->own * sizeof *r->rows);
+  r->initial = malloc(2 * (size_t)a->own * sizeof *r->initial);
+  RB_CHECK(r->rows && r->initial, RB_ENOMEM, "host memory");
+  RB_TRY(rb_variant_find(&rb_steps_family, a->config->steps, &v));
+  RB_TRY(rb_steps_create(v, &d, &r->steps));
+  RB_TRY(rb_array_create(a->backend, RB_F64, a->own, &r->now));
+  r->phases = 1;
+  for (int k = 0; k < a->own; k++) r->phases += a->member[k].step > 0;
+done:
+  return st;
+}
+
+/* Where the displacements lie after an iteration. */
+static void rotate(rb_atlas *a) {
+  for (int k = 0; k < a->own; k++)
+    if (a->member[k].step > 0) rb_array_swap(&a->member[k].u, &a->next);
+}
+
+/* As move_image of atlas.c, but the step is read on the backend; then the mean, and what is left to it. */
+static rb_status issue(rb_atlas *a) {
+  rb_status st = RB_OK;
+  struct rb_atlas_replays *r = a->replays;
+  const int64_t n = rb_grid_points(a->grid);
+  rb_array v;
+  for (int k = 0; k < a->own; k++) {
+    rb_atlas_member *m = &a->member[k];
+    if (m->step == 0) continue;
+    RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
+    RB_TRY(rb_atlas_velocity(a, m, 0, &v));
+    RB_TRY(rb_steps_scale(r->steps, k, 3 * n, v, a->f)); /* e v */
+    RB_TRY(rb_compose(a->compose, 1, m->u, a->f, a->next));
+    rb_array_swap(&m->u, &a->next);
+    RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
+  }
+  RB_TRY(rb_atlas_update_mean(a));
+  for (int k = 0; k < a->own; k++)
+    RB_TRY(rb_l2force_energy_kept(a->force, a->mean, a->member[k].warped, rb_array_part(r->now, k, 1)));
+  RB_TRY(rb_steps_judge(r->steps, r->now));
+done:
+  return st;
+}
+
+static rb_status iteration(rb_atlas *a) {
+  rb_status st = RB_OK;
+  struct rb_atlas_replays *r = a->replays;
+  const int phase = r->phase;
+  r->phase = (phase + 1) % r->phases;
+  if (!r->issued || r->phases > MOST_PHASES) {
+    r->issued = 1;
+    return issue(a);
+  }
+  if (r->recording[phase]) {
+    rotate(a);
+  } else {
+    RB_TRY(a->backend->record_begin());
+    const rb_status issued = issue(a);
+    st = a->backend->record_end(&r->recording[phase]);
+    if (issued != RB_OK) st = issued;
+    RB_TRY(st);
+  }
+  RB_TRY(a->backend->replay(r->recording[phase]));
+done:
+  return st;
+}
+
+rb_status rb_atlas_replay(rb_atlas *a, int most, int *made) {
+  rb_status st = RB_OK;
+  int count = FIRST;
+  *made = 0;
+  if (!a->replays) RB_TRY(begin(a));
+  struct rb_atlas_replays *r = a->replays;
+  if (r->seconds > 0) count = (int)fmin(fmax(1, BURST / r->seconds), ROWS);
+  if (count > most) count = most;
+  for (int k = 0; k < a->own; k++)
+    r->initial[k] = a->member[k].step, r->initial[a->own + k] = a->member[k].difference;
+  RB_TRY(rb_steps_begin(r->steps, r->initial, r->initial + a->own));
+  const double begun = rb_now();
+  for (int i = 0; i < count; i++) RB_TRY(iteration(a));
+  RB_TRY(rb_steps_rows(r->steps, r->rows, made)); /* waits */
+  r->seconds = (rb_now() - begun) / count;
+  RB_CHECK(*made == count, RB_EINVALID, "%d of %d iterations left a row", *made, count);
+done:
+  return st;
+}
+
+rb_status rb_atlas_replay_row(rb_atlas *a, int row) {
+  rb_status st = RB_OK;
+  const double *e = a->replays->rows + 2 * (size_t)row * (size_t)a->own, *step = e + a->own;
+  for (int k = 0; k < a->own; k++) {
+    rb_atlas_member *m = &a->member[k];
+    RB_CHECK(isfinite(e[k]), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
+    a->halvings += step[k] < m->step;
+    m->step = step[k];
+    m->difference = a->differences[m->index] = e[k];
+  }
+done:
+  return st;
+}
