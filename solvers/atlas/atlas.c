@@ -251,6 +251,7 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   const rb_atlas_options *o = &a->options;
   rb_atlas_saved saved;
   *out = (rb_atlas_result){.end = RB_END_ITERATIONS, .on_devices = a->devices ? 1 : a->sums ? 0 : -1};
+  out->box = (double)rb_grid_points(a->full) / (double)rb_grid_points(a->whole);
   a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK, a->row_count = 0, a->saving = 0;
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   RB_TRY(rb_atlas_find_saved(a, &saved));

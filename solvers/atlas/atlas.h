@@ -52,6 +52,8 @@ typedef struct {
   rb_sum_kind sum;           /* RB_SUM_FIXED */
   rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
   rb_atlas_reduce reduce;    /* RB_REDUCE_AUTO */
+  int clip; /* voxels around the box of what any image holds above its least value, outside of which nothing is
+               computed and u is 0; -1: the whole grid */
   const char *checkpoint; /* folder for checkpoints, made where it is missing; NULL: none. Borrowed until destroy */
   double checkpoint_minutes; /* between them: 10; one more when interrupted */
   int resume;                /* 1: from the last checkpoint, where there is one */
@@ -76,6 +78,7 @@ typedef struct {
   double variance_before, variance_after; /* on the finest grid: all u = 0, and at the end */
   double seconds, setup_seconds; /* iterations of all levels; what lies between: plans, images, displacements */
   int moved;                     /* whether any image had a step above 0 */
+  double box;                    /* part of the grid that is worked on; 1: all */
   int on_devices;                /* whether the mean was added on devices; -1: no team adds one */
   double parts[RB_ATLAS_PARTS];  /* seconds; 0 without a profile */
 } rb_atlas_result;

@@ -56,6 +56,7 @@ rb_atlas_options rb_atlas_defaults(void) {
                             .omega = RB_OMEGA_LAPLACE,
                             .halve = 1,
                             .sum = RB_SUM_FIXED,
+                            .clip = -1,
                             .checkpoint_minutes = 10};
 }
 

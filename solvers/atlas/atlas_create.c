@@ -113,11 +113,12 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   a = calloc(1, sizeof *a);
   RB_CHECK(a, RB_ENOMEM, "host memory");
   a->variant = variant, a->config = variant->ops, a->options = *options;
-  a->team = team, a->full = a->grid = grid, a->count = count, a->reference = reference;
+  a->team = team, a->whole = a->full = a->grid = grid, a->count = count, a->reference = reference;
   RB_TRY(rb_variant_backend(variant, &a->backend));
   /* From here on members may fail apart: they collect a status and agree on it, and no one waits for another in
    * vain. */
-  st = take_images(a, images);
+  RB_TRY(rb_team_agree(team, take_images(a, images)));
+  RB_TRY(rb_atlas_clip(a));
   if (st == RB_OK) {
     a->room = malloc(3 * n * sizeof *a->room);
     a->differences = calloc((size_t)count, sizeof *a->differences);
@@ -126,7 +127,7 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   }
   if (st == RB_OK) st = rb_atlas_checkpoint_open(a);
   RB_TRY(rb_team_agree(team, st));
-  RB_TRY(rb_atlas_choose_reduction(a));
+  RB_TRY(rb_atlas_choose_reduction(a)); /* of the box */
   if (options->scale == RB_SCALE_COHORT) RB_TRY(reduce_ranges(a));
   *out = a;
   a = NULL;
@@ -139,7 +140,8 @@ void rb_atlas_destroy(rb_atlas *a) {
   if (!a) return;
   rb_atlas_level_end(a, 0);
   if (a->devices) a->backend->team->close(a->devices);
-  for (int k = 0; k < a->own; k++) free(a->member[k].kept);
+  for (int k = 0; k < a->own; k++) free(a->member[k].kept), free(a->member[k].cut);
+  free(a->reference_cut);
   free(a->rows), free(a->packed), free(a->gathered), free(a->differences), free(a->sums), free(a->room),
       free(a->member);
   free(a);

@@ -13,7 +13,8 @@
 /* An image of this member's share. Arrays on the backend, of the level under way. */
 typedef struct {
   int index;              /* among all images */
-  const float *source;    /* [n], the caller's */
+  const float *source;    /* [full n], the caller's or cut */
+  float *cut;             /* owned, or NULL */
   char sha256[65];        /* of source, with checkpoints */
   double low, scale;      /* (value - low) scale lies in [0, 1] */
   rb_array image, warped; /* [n] */
@@ -30,10 +31,13 @@ struct rb_atlas {
   rb_atlas_options options;
   const rb_backend *backend;
   const rb_team *team;
-  rb_grid full, grid; /* of the images; of the level under way */
+  rb_grid whole;      /* of the caller's images */
+  int64_t first[3];   /* the box that is worked on: its first voxel in them */
+  rb_grid full, grid; /* of the box; of the level under way */
   int count, own;     /* images of the team, and of this member */
   rb_atlas_member *member;
   const float *reference;
+  float *reference_cut; /* owned, or NULL */
   double reference_low, reference_scale;
 
   /* of the level under way */
@@ -99,6 +103,10 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* With options.clip: the images' box in place of the whole grid, agreed on by the team. */
+rb_status rb_atlas_clip(rb_atlas *a);
+/* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */
+void rb_atlas_unclip(const rb_atlas *a, float beyond, const float *part, float *out);
 /* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. first: of its level. */
 rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_member *m, int first, rb_array *out);
 /* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the

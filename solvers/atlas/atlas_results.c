@@ -21,9 +21,19 @@ rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out) {
   return RB_OK;
 }
 
+/* components of [full n] to the caller's whole grid, by way of a->room. */
+static rb_status get(rb_atlas *a, rb_array from, int components, float beyond, float *out) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_array_get_floats(rb_array_part(from, 0, components * rb_grid_points(a->full)), a->room));
+  for (int c = 0; c < components; c++)
+    rb_atlas_unclip(a, beyond, a->room + c * rb_grid_points(a->full), out + c * rb_grid_points(a->whole));
+done:
+  return st;
+}
+
 rb_status rb_atlas_mean(rb_atlas *a, float *out) {
   if (!a->mean.data) return RB_FAIL(RB_EINVAL, "an atlas has results after a solve");
-  return rb_array_get_floats(a->mean, out);
+  return get(a, a->mean, 1, 0, out); /* 0: every image's least value */
 }
 
 /* In the scaled intensities that the atlas works with. */
@@ -31,7 +41,7 @@ rb_status rb_atlas_warped(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(rb_array_get_floats(m->warped, out));
+  RB_TRY(get(a, m->warped, 1, 0, out));
 done:
   return st;
 }
@@ -40,7 +50,7 @@ rb_status rb_atlas_displacement(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(rb_array_get_floats(m->u, out));
+  RB_TRY(get(a, m->u, 3, 0, out));
 done:
   return st;
 }
@@ -51,7 +61,7 @@ rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   rb_atlas_member *m = NULL;
   RB_TRY(rb_atlas_member_of(a, image, &m));
   RB_TRY(rb_compose_determinant(a->compose, m->u, a->f));
-  RB_TRY(rb_array_get_floats(rb_array_part(a->f, 0, rb_grid_points(a->grid)), out));
+  RB_TRY(get(a, a->f, 1, 1, out));
 done:
   return st;
 }
@@ -59,11 +69,11 @@ done:
 /* On the host, by Newton's method at every voxel. */
 rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
-  const size_t bytes = 3 * (size_t)rb_grid_points(a->grid) * sizeof(float);
+  const size_t bytes = 3 * (size_t)rb_grid_points(a->whole) * sizeof(float);
   float *u = malloc(bytes);
   RB_CHECK(u, RB_ENOMEM, "host memory: %zu bytes for an inverse", bytes);
   RB_TRY(rb_atlas_displacement(a, image, u));
-  rb_displacement_inverse(a->grid, u, out);
+  rb_displacement_inverse(a->whole, u, out);
 done:
   free(u);
   return st;

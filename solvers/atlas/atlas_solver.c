@@ -42,6 +42,10 @@ static const rb_solver_option options[] = {
     {"reduce", RB_OPTION_CHOICE, AT(reduce), .choices = "auto hosts devices", .unit = "",
      .help =
          "where processes add the mean: by MPI on hosts or by NCCL on devices, one each; auto: there if it can be"},
+    {"clip", RB_OPTION_WHOLE, AT(clip), .least = -1, .unit = "voxel",
+     .help =
+         "work on the box alone that holds what any image has above its least value, and so much around it; -1: on "
+         "all"},
     {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .choices = " FOLDER", .unit = "",
      .help = "checkpoints, from which --resume goes on with any number of processes"},
     {"checkpoint-minutes", RB_OPTION_REAL, AT(checkpoint_minutes), .least = 0, .unit = "min",
@@ -112,6 +116,8 @@ static rb_status solve(void *p, rb_solution *out) {
   rb_solution_scalar(out, "variance_after", r.variance_after, "1", "the same at the end");
   rb_solution_scalar(out, "iterations", r.iterations, "1", "over all levels");
   rb_solution_scalar(out, "halvings", r.halvings, "1", "of steps, all images");
+  if (r.box < 1)
+    rb_solution_scalar(out, "box", r.box, "1", "part of the grid that is worked on; variances are its own");
   if (r.on_devices >= 0)
     rb_solution_scalar(out, "mean_on_devices", r.on_devices, "1", "1: processes added it by NCCL, 0: through hosts");
   for (int k = 0; k < RB_ATLAS_PARTS && r.parts[RB_ATLAS_SOLVE] > 0; k++) rb_solution_part(out, parts[k], r.parts[k]);

@@ -131,6 +131,49 @@ static void variance_falls(void **state) {
   rb_atlas_destroy(a);
 }
 
+/* A box with room around it, beyond which all images are background: nearly the same; u is 0 outside. With so much
+ * room that nothing is cut off, the same to the bit. */
+static void clipping(void **state) {
+  (void)state;
+  static float part[3][N], mean[2][N], u[2][3 * N], det[N], w[3 * N];
+  const float *images[3] = {part[0], part[1], part[2]};
+  rb_atlas_options o = quick();
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < N; i++) part[k][i] = fmaxf(0, pictures[k][i] - 0.5f);
+  for (int s = 0; s < SOLVERS; s++)
+    for (int levels = 1; levels <= 2; levels++)
+      for (int k = 0; k < 2; k++) {
+        const float *reference = k ? part[1] : NULL;
+        const int count = k ? 1 : 3;
+        o.levels = levels, o.clip = -1;
+        make(solvers[s], &o, count, images, reference, mean[0], u[0]);
+        o.clip = N1 + N2 + N3;
+        make(solvers[s], &o, count, images, reference, mean[1], u[1]);
+        assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+        assert_memory_equal(u[0], u[1], sizeof u[0]);
+        if (levels > 1) continue; /* coarse grids of another box are others */
+        o.clip = 2;
+        rb_atlas *a;
+        rb_atlas_result r;
+        ok(rb_atlas_create(variant(solvers[s]), &o, grid, count, images, reference, rb_team_self(), &a));
+        ok(rb_atlas_solve(a, NULL, NULL, &r));
+        ok(rb_atlas_mean(a, mean[1]));
+        ok(rb_atlas_displacement(a, 0, u[1]));
+        ok(rb_atlas_determinant(a, 0, det));
+        ok(rb_atlas_inverse(a, 0, w));
+        rb_atlas_destroy(a);
+        int still = 0;
+        for (int i = 0; i < N; i++) {
+          const int out = u[1][i] == 0 && u[1][N + i] == 0 && u[1][2 * N + i] == 0;
+          still += out;
+          assert_true(!out || mean[1][i] == 0 || mean[1][i] == mean[0][i]);
+        }
+        assert_true(still > N / 10 && still < N);
+        assert_true(det[0] == 1 && isfinite(w[0]));
+        assert_true(furthest(mean[0], mean[1], N) < 0.05);
+      }
+}
+
 /* Order of the images, and every image twice: the same bits, in fixed point. */
 static void order_does_not_matter(void **state) {
   (void)state;
@@ -380,6 +423,7 @@ int main(void) {
       cmocka_unit_test(first_step_has_its_length),
       cmocka_unit_test(known_shift),
       cmocka_unit_test(variance_falls),
+      cmocka_unit_test(clipping),
       cmocka_unit_test(order_does_not_matter),
       cmocka_unit_test(scales_drop_out),
       cmocka_unit_test(mirrored_images_give_the_mirrored_atlas),

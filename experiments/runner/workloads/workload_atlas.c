@@ -48,7 +48,8 @@ static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) 
     wholes[] = {{"iterations", offsetof(rb_atlas_options, iterations)},
                 {"coarse_iterations", offsetof(rb_atlas_options, coarse_iterations)},
                 {"levels", offsetof(rb_atlas_options, levels)},
-                {"sweeps", offsetof(rb_atlas_options, sweeps)}};
+                {"sweeps", offsetof(rb_atlas_options, sweeps)},
+                {"clip", offsetof(rb_atlas_options, clip)}};
   rb_status st = RB_OK;
   double number;
   *o = rb_atlas_defaults();
@@ -259,6 +260,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
                     "descent");
   rb_outcome_metric(o, "variance_before", timed.variance_before, "1", "mean over images and voxels of (mean - D)^2");
   rb_outcome_metric(o, "variance_after", timed.variance_after, "1", "the same at the end");
+  rb_outcome_metric(o, "percent_box", 100 * s->result.box, "%", "voxels of the box that is worked on, of all");
   rb_outcome_metric(o, "variance_ratio", timed.variance_after / timed.variance_before, "1", "after over before");
   rb_outcome_metric(o, "halvings", timed.halvings, "1", "of steps, all images");
   rb_outcome_metric(o, "iterations", timed.iterations, "1", "over all levels");
@@ -272,10 +274,10 @@ done:
   return st;
 }
 
-#define COMMON_AXES                                                                                           \
-  {"size", RB_VALUES_SIZE}, {"step", RB_VALUES_NUMBER}, {"gamma", RB_VALUES_NUMBER},                          \
-      {"iterations", RB_VALUES_COUNT}, {"coarse_iterations", RB_VALUES_COUNT}, {"levels", RB_VALUES_COUNT}, { \
-    "sweeps", RB_VALUES_COUNT                                                                                 \
+#define COMMON_AXES                                                                                              \
+  {"clip", RB_VALUES_NUMBER}, {"size", RB_VALUES_SIZE}, {"step", RB_VALUES_NUMBER}, {"gamma", RB_VALUES_NUMBER}, \
+      {"iterations", RB_VALUES_COUNT}, {"coarse_iterations", RB_VALUES_COUNT}, {"levels", RB_VALUES_COUNT}, {    \
+    "sweeps", RB_VALUES_COUNT                                                                                    \
   }
 static const rb_workload_axis axes[] = {
     COMMON_AXES, {"images", RB_VALUES_COUNT}, {"data", "phantom nirep"}, {NULL, NULL}};
