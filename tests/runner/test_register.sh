@@ -280,10 +280,30 @@ expect 2 "no file balls.csv|balls.csv" "${atlas[@]}" --list balls.csv --out at
 expect 2 "unknown argument '--template'" "${atlas[@]}" --template ball1.nii --out at
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out at
 for f in atlas warped_001_ball1 displacement_002_ball2 inverse_displacement_003_ball3 jacobian_001_ball1; do ok "register atlas writes $f" test -s at/$f.nii.gz; done
+if command -v gnuplot >/dev/null; then ok "and draws its history" test -s at/history.svg -a -s at/history.png -a ! -e at/.history.dat; fi
 ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
 expect 2 "neglects it and takes 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at
 expect 2 "gamma '-0.02' is not a positive" "${atlas[@]}" --gamma -0.02 --images ball1.nii ball2.nii --out at
+# labels of an atlas: the part of the images that have one
+for i in 1 2 3; do ball map$i.nii $((9 + i)) 7; done
+maps=(--labels map1.nii map2.nii map3.nii)
+expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii "${maps[@]}" --step 0.01 --outputs probability --out al
+values_of() { gunzip -c "$1" | tail -c +353 | od -An -v -tf4 -w4 | sort -gu | awk '{ printf "%.3g ", $1 }'; }
+ok "probabilities are thirds: $(values_of al/probability_007.nii.gz)" test "$(values_of al/probability_007.nii.gz)" = "0 0.333 0.667 1 "
+ok "the label that most have is written" test -s al/labels.nii.gz -a ! -e al/atlas.nii.gz
+ok "files are told" grep -q '"file": "probability_007.nii.gz"' al/metrics.json
+printf 'image,labels,age\nball1.nii,map1.nii\nball2.nii, map2.nii \r\n# no\nball3.nii,map3.nii,more\n' >labelled.csv
+expect 0 "iterations 5" "${atlas[@]}" --list labelled.csv --step 0.01 --outputs probability --out al2
+ok "a list gives the same" cmp al/probability_007.nii.gz al2/probability_007.nii.gz
+printf 'image,labels\nball1.nii,map1.nii\nball2.nii\n' >some.csv
+expect 2 "behind some images and not behind others \(ball2.nii\)" "${atlas[@]}" --list some.csv --out al
+expect 2 "2 label maps for 3 images" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --labels map1.nii map2.nii --out al
+expect 2 "no file gone.nii" "${atlas[@]}" --images ball1.nii ball2.nii --labels map1.nii gone.nii --out al
+head -c 4000 map1.nii >short-map.nii
+expect 2 "short-map.nii" "${atlas[@]}" --images ball1.nii ball2.nii --labels map1.nii short-map.nii --out al
+expect 2 "no output 'probability'" "${atlas[@]}" --images ball1.nii ball2.nii --outputs probability --out al
+expect 0 "box 0.[0-9]+" "${atlas[@]}" --clip 2 --images ball1.nii ball2.nii ball3.nii --out ak
 # registration happens in the world: one and the same image 3 mm apart is 3 voxels apart, far apart it is refused
 with_origin ball1.nii here.nii 1
 with_origin ball3.nii there.nii 7

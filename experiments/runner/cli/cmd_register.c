@@ -258,6 +258,7 @@ int rb_cmd_register(int argc, char **argv) {
   }
   rb_solution_free(&solution);
   rb_cohort_list_free(r.images, r.image_count);
+  rb_cohort_list_free(r.label_files, r.label_count);
   free(r.options);
   return code;
 }

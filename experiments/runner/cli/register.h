@@ -28,6 +28,8 @@ typedef struct {
   const char *list;             /* of a cohort, or NULL */
   char **images;                /* of a cohort; owned */
   int image_count;
+  char **label_files; /* of the images, in their order; owned */
+  int label_count;    /* as many as images, or none */
   int leave_out;      /* files of a cohort that do not serve are left out, and told; else they are fatal */
   double spacing;     /* of the grid around points; 0: none */
   double voxel[3];    /* --spacing: mm along the file's x, y, z; 0: none */

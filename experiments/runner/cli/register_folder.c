@@ -18,7 +18,8 @@ static const char LIST[] = ".results"; /* one name a line, of this folder */
 
 /* Whether some method's result may be called so: an output's name, then a point or a number. */
 static int is_result(const char *name) {
-  static const char *const others[] = {"metrics", "applied", "inverse_displacement", "velocity", "displacement"};
+  static const char *const others[] = {"metrics",      "applied", "inverse_displacement", "velocity",
+                                       "displacement", "labels",  "probability",          "history"};
   int solvers;
   const rb_solver *const *all = rb_solvers(&solvers);
   for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
@@ -59,6 +60,7 @@ static rb_status check_inputs(const rb_register_request *r, const struct stat *a
     for (int i = 0; i < r->surfaces[k].count; i++) RB_TRY(check_input(at, r->surfaces[k].files[i]));
   }
   for (int i = 0; i < r->image_count; i++) RB_TRY(check_input(at, r->images[i]));
+  for (int i = 0; i < r->label_count; i++) RB_TRY(check_input(at, r->label_files[i]));
 done:
   return st;
 }

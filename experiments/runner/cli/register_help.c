@@ -36,7 +36,13 @@ static const char cohort[] =
     "their\naffines. Several processes share them: mpirun -n 4 regbench register "
     "...\n\n"
     "  --images A B C ...           the images\n"
-    "  --list FILE                  or a list of them, a file a line (first column; relative to the list)\n"
+    "  --list FILE                  or a list of them, a file a line (first column; relative to the list); below a "
+    "line\n"
+    "                               \"image,labels\" the second column has their label maps\n"
+    "  --labels A B C ...           label maps (0 to 255) of the images, in their order: probability_001.nii.gz and "
+    "so "
+    "on\n"
+    "                               (the part of the images that have label 1) and labels.nii.gz (what most have)\n"
     "  --reference R                all are deformed onto this image: no mean is made\n"
     "  --leave-out-bad              images that cannot be used are reported and left out (default: they end the "
     "run)\n"
@@ -81,7 +87,7 @@ static void print_option(const rb_solver_option *o, const void *options) {
 static void print_files(const rb_solver *s) {
   const rb_register_request asked = {.solver = s};
   const int pair = rb_register_is_pair(&asked);
-  printf("\nDIR receives metrics.json and\n");
+  printf("\nDIR receives metrics.json, history.svg and .png (without --outputs, where gnuplot is installed) and\n");
   if (pair) rb_register_world_print_help();
   for (const rb_output *o = s->outputs; o->name; o++) {
     if (pair && rb_register_world_has(&asked, o->name)) continue;

@@ -3,6 +3,7 @@
 #include "datasets/affine_file.h"
 #include "datasets/input_file.h"
 #include "experiments/runner/cli/register.h"
+#include "experiments/runner/cli/register_probability.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -231,6 +232,7 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   if (!in->like) in->like = &in->cohort.like;
   in->kept = kept;
   kept = NULL;
+  RB_TRY(rb_register_labels_check(r, in));
 done:
   free(kept);
   return st;

@@ -67,15 +67,16 @@ static int pair_option(int argc, char **argv, int *i, rb_register_request *r, in
   return 0;
 }
 
-/* --images A B C: up to the next option. */
-static int take_images(int argc, char **argv, int *i, rb_register_request *r) {
+/* --images A B C, --labels A B C: up to the next option. */
+static int take_files(int argc, char **argv, int *i, char ***files, int *number) {
+  const char *option = argv[*i];
   int count = 0;
   while (*i + 1 + count < argc && strncmp(argv[*i + 1 + count], "--", 2) != 0) count++;
-  if (count == 0 || r->images) return rb_usage("register", "--images names all images, once");
-  r->images = calloc((size_t)count, sizeof *r->images);
-  for (int k = 0; k < count && r->images; k++)
-    if ((r->images[k] = strdup(argv[*i + 1 + k]))) r->image_count++;
-  if (r->image_count < count) return rb_usage("register", "host memory");
+  if (count == 0 || *files) return rb_usage("register", "%s names all files, once", option);
+  *files = calloc((size_t)count, sizeof **files);
+  for (int k = 0; k < count && *files; k++)
+    if (((*files)[k] = strdup(argv[*i + 1 + k]))) ++*number;
+  if (*number < count) return rb_usage("register", "host memory");
   *i += count;
   return 0;
 }
@@ -136,7 +137,9 @@ static int common_option(int argc, char **argv, int *i, rb_register_request *r, 
   } else if (r->solver->cohort && strcmp(argv[*i], "--leave-out-bad") == 0) {
     r->leave_out = 1;
   } else if (r->solver->cohort && strcmp(argv[*i], "--images") == 0) {
-    return take_images(argc, argv, i, r);
+    return take_files(argc, argv, i, &r->images, &r->image_count);
+  } else if (r->solver->cohort && strcmp(argv[*i], "--labels") == 0) {
+    return take_files(argc, argv, i, &r->label_files, &r->label_count);
   } else if (r->solver->velocity_at && (value = rb_option(argc, argv, i, "--grid"))) {
     r->spacing = strtod(value, &end);
     if (end == value || *end || !isfinite(r->spacing) || !(r->spacing > 0))
@@ -168,8 +171,13 @@ static int solver_option(int argc, char **argv, int *i, rb_register_request *r, 
 
 static int check_cohort(rb_register_request *r) {
   if (!r->images == !r->list) return rb_usage("register", "either --images A B ... or --list FILE");
-  if (r->list && rb_cohort_list(r->list, &r->images, &r->image_count) != RB_OK)
+  if (r->list && r->label_files)
+    return rb_usage("register", "--labels goes with --images; a list has them in its column labels");
+  if (r->list && rb_cohort_list(r->list, &r->images, &r->image_count, &r->label_files, &r->label_count) != RB_OK)
     return rb_usage("register", "%s", rb_message());
+  if (r->label_count && r->label_count != r->image_count)
+    return rb_usage("register", "%d label maps for %d images: one each, in their order", r->label_count,
+                    r->image_count);
   if (r->image_count < 2 && !r->files[RB_REFERENCE])
     return rb_usage("register", "one image has no atlas but itself: two at least, or a --reference");
   return r->out ? 0 : rb_usage("register", "--out names the folder for the results");
@@ -203,6 +211,7 @@ static int check_outputs(const rb_register_request *r) {
   char name[64];
   for (const char *at = r->outputs; at && *at; at += strcspn(at, ","), at += *at == ',') {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+    if (r->label_count && strcmp(name, "probability") == 0) continue;
     if (*name == '.' || (!rb_solver_output(r->solver, name) && !rb_register_world_has(r, name)))
       return rb_usage("register", "--outputs: %s has no output '%s'; --help lists them", r->solver->family->name,
                       name);
@@ -223,9 +232,9 @@ int rb_register_parse(int argc, char **argv, rb_register_request *r) {
     if (code) return code;
     if (!taken) return rb_usage("register", "unknown argument '%s'", argv[i]);
   }
-  const int code = check_outputs(r);
-  if (code) return code;
-  if (r->solver->cohort) return check_cohort(r);
+  int code = r->solver->cohort ? check_cohort(r) : 0;
+  if (!code) code = check_outputs(r);
+  if (code || r->solver->cohort) return code;
   if (r->solver->takes & RB_TAKES_CHANNELS) return check_anatomy(r);
   if (!r->files[0] || !r->files[1]) return rb_usage("register", "--template and --reference are needed");
   if (rb_register_is_pair(r) && check_pair(r)) return RB_EXIT_USAGE;

@@ -5,6 +5,8 @@
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_grid.h"
+#include "experiments/runner/cli/register_plot.h"
+#include "experiments/runner/cli/register_probability.h"
 #include "experiments/runner/cli/register_quality.h"
 #include "experiments/runner/cli/register_world.h"
 #include "kernels/base/clock.h"
@@ -265,11 +267,13 @@ rb_status rb_register_write(const rb_register_request *r, const rb_register_inpu
   RB_TRY(rb_team_agree(r->team, RB_OK)); /* the folder is empty of results before anybody writes */
   if (rb_register_is_pair(r)) RB_TRY(rb_register_world_write(r, in, state, &q, world));
   RB_TRY(rb_team_agree(r->team, write_outputs(r, in, state, &q)));
+  RB_TRY(rb_register_probabilities(r, in, state, world));
   RB_TRY(rb_quality_reduce(r->team, &q));
   costs->peak_with_results = rb_memory_peak(b->kind);
   costs->total = rb_now() - started;
   if (r->team->rank > 0) goto done; /* one writer */
   RB_TRY(rb_register_write_metrics(r, in, v, s, costs, &q, world));
+  if (!r->outputs && rb_register_plot(r, s) != RB_OK) rb_clear(); /* a picture of what metrics.json holds */
   print_summary(r, v, s, &q, costs->total);
 done:
   json_decref(world);

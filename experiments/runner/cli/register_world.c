@@ -300,14 +300,14 @@ done:
   return st;
 }
 
-rb_status rb_register_world_carry(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
-                                  const char *file, const char *path) {
+rb_status rb_register_world_carried(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
+                                    const char *file, rb_carry how, float **out) {
   rb_status st = RB_OK;
   const rb_grid g = in->problem.shape.grid;
   const size_t bytes = 3 * (size_t)rb_grid_points(g) * sizeof(float);
   map_of_pair m = {.field = {.lattice = {.grid = g}, .to_world = rb_volume_affine(in->like, g)}};
   rb_volume v = {0};
-  float *now = NULL;
+  *out = NULL;
   RB_CHECK(rb_affine_inverse(&m.field.to_world, &m.field.to_voxels), RB_EFORMAT, "an affine has no inverse");
   m.field.u = malloc(bytes);
   RB_CHECK(m.field.u, RB_ENOMEM, "host memory: %zu bytes for the displacement", bytes);
@@ -315,11 +315,19 @@ rb_status rb_register_world_carry(const rb_register_request *r, const rb_registe
   RB_TRY(rb_volume_read(file, &v));
   const rb_affine own = rb_volume_affine(&v, v.grid), theirs = rb_volume_affine(in->like, v.grid);
   RB_TRY(rb_volume_with_affine(&v, !r->ignore_geometry && own.known && theirs.known ? &own : &theirs, &m.image));
-  RB_TRY(carried(&m, 1, &m.image, in->like, RB_CARRY_LINEAR, &now));
+  RB_TRY(carried(&m, 1, &m.image, in->like, how, out));
+done:
+  map_free(&m);
+  rb_volume_free(&v);
+  return st;
+}
+rb_status rb_register_world_carry(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
+                                  const char *file, const char *path) {
+  rb_status st = RB_OK;
+  float *now = NULL;
+  RB_TRY(rb_register_world_carried(r, in, state, t, file, RB_CARRY_LINEAR, &now));
   RB_TRY(rb_volume_write(path, in->like, in->like->grid, now));
 done:
   free(now);
-  map_free(&m);
-  rb_volume_free(&v);
   return st;
 }

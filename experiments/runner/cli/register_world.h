@@ -5,6 +5,7 @@
 #define RB_REGISTER_WORLD_H
 
 #include "experiments/runner/cli/register_quality.h"
+#include "experiments/runner/inputs/world_field.h"
 
 #include <jansson.h>
 
@@ -22,4 +23,7 @@ rb_status rb_register_world_write(const rb_register_request *r, const rb_registe
  * the results lie and at that file's own resolution, interpolated once, to the file `path`. */
 rb_status rb_register_world_carry(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
                                   const char *file, const char *path);
+/* The same to an array, to be freed. */
+rb_status rb_register_world_carried(const rb_register_request *r, const rb_register_inputs *in, void *state, int t,
+                                    const char *file, rb_carry how, float **out);
 #endif

@@ -18,38 +18,55 @@ void rb_cohort_list_free(char **files, int count) {
   free(files);
 }
 
-/* The first column of a line without blanks around it; "" where there is nothing to read. */
-static char *first_column(char *line) {
-  while (isspace((unsigned char)*line)) line++;
-  line[strcspn(line, ",\r\n")] = '\0';
-  for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]); end--) end[-1] = '\0';
-  if (*line == '#') *line = '\0';
-  return line;
+/* The next column of a line without blanks around it, in place; "" where there is nothing to read. *at goes behind
+ * its comma, or to the line's end. */
+static char *next_column(char **at) {
+  char *from = *at + strspn(*at, " \t\r"), *end = from + strcspn(from, ",\r\n");
+  *at = *end == ',' ? end + 1 : end;
+  while (end > from && isspace((unsigned char)end[-1])) end--;
+  if (end == *at) return from; /* the line's end already */
+  *end = '\0';
+  return from;
 }
 
-rb_status rb_cohort_list(const char *path, char ***files, int *count) {
+static rb_status append(const char *list, const char *name, char ***files, int *count) {
   rb_status st = RB_OK;
-  char *text = NULL, *next = NULL, **list = NULL;
-  const char *slash = strrchr(path, '/');
-  const int folder = slash ? (int)(slash - path) + 1 : 0;
-  int n = 0;
+  const char *slash = strrchr(list, '/');
+  char **more = realloc(*files, ((size_t)*count + 1) * sizeof *more), *file = malloc(PATH_MAX);
+  if (more) *files = more;
+  if (more && file) more[(*count)++] = file;
+  RB_CHECK(more && file, RB_ENOMEM, "host memory");
+  RB_TRY(rb_path(file, PATH_MAX, "%.*s%s", *name == '/' || !slash ? 0 : (int)(slash - list) + 1, list, name));
+done:
+  if (!more) free(file);
+  return st;
+}
+
+rb_status rb_cohort_list(const char *path, char ***files, int *count, char ***labels, int *label_count) {
+  rb_status st = RB_OK;
+  char *text = NULL, *next = NULL, **list[2] = {NULL, NULL};
+  int n[2] = {0, 0}, labelled = 0;
   RB_TRY(rb_read_file(path, &text, NULL));
   for (char *line = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; line;
        line = next) { /* no byte order mark */
     if ((next = strchr(line, '\n'))) *next++ = '\0';
-    const char *name = first_column(line);
-    if (!*name) continue;
-    char **more = realloc(list, ((size_t)n + 1) * sizeof *more), *file = malloc(PATH_MAX);
-    if (more) list = more;
-    if (more && file) list[n++] = file;
-    RB_CHECK(more && file, RB_ENOMEM, "host memory");
-    RB_TRY(rb_path(file, PATH_MAX, "%.*s%s", *name == '/' ? 0 : folder, path, name));
+    char *at = line;
+    const char *image = next_column(&at), *map = next_column(&at);
+    if (!*image || *image == '#') continue;
+    if (n[0] == 0 && strcmp(image, "image") == 0) {
+      labelled = strcmp(map, "labels") == 0;
+      continue;
+    }
+    RB_TRY(append(path, image, &list[0], &n[0]));
+    if (labelled && *map) RB_TRY(append(path, map, &list[1], &n[1]));
+    RB_CHECK(n[1] == 0 || n[1] == n[0], RB_EFORMAT, "%s: label maps behind some images and not behind others (%s)",
+             path, image);
   }
-  RB_CHECK(n > 0, RB_EFORMAT, "%s names no file", path);
-  *files = list, *count = n;
-  list = NULL, n = 0;
+  RB_CHECK(n[0] > 0, RB_EFORMAT, "%s names no file", path);
+  *files = list[0], *count = n[0], *labels = list[1], *label_count = n[1];
+  list[0] = list[1] = NULL;
 done:
-  rb_cohort_list_free(list, n);
+  for (int k = 0; k < 2 && st != RB_OK; k++) rb_cohort_list_free(list[k], n[k]);
   free(text);
   return st;
 }

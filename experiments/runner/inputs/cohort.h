@@ -26,10 +26,12 @@ typedef struct {
   const char *like_name; /* its file's, for messages */
 } rb_cohort_request;
 
-/* Files named in a list: one a line, what follows a comma is not read, nor are empty lines and those that begin with
- * #; relative to the list's folder. *files and what it points to: to be freed by rb_cohort_list_free. RB_ENOTFOUND;
- * RB_EFORMAT: no file in it. */
-rb_status rb_cohort_list(const char *path, char ***files, int *count);
+/* Files named in a list: one a line in its first column, columns being apart by commas; its label map in the second
+ * where a first line says "image,labels", on all lines or on none. Other columns, empty lines and those that begin
+ * with # are not read. Relative to the list's folder. *files, *labels and what
+ * they point to: to be freed by rb_cohort_list_free. RB_ENOTFOUND; RB_EFORMAT: no file in it, or labels on some
+ * lines. */
+rb_status rb_cohort_list(const char *path, char ***files, int *count, char ***labels, int *label_count);
 void rb_cohort_list_free(char **files, int count);
 
 /* Images come onto the lattice through their affines, where both declare one, and must hold a tenth of it.
