@@ -3,6 +3,9 @@
 #include "tests/solvers/atlas_pictures.h"
 
 #include "experiments/runner/inputs/letter.h"
+#include "kernels/compose/compose.h"
+#include "kernels/l2force/l2force.h"
+#include "kernels/splat/splat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -349,6 +352,141 @@ static void levels(void **state) {
   }
 }
 
+/* Levels whose factor is no power of two, and no divisor either: 16, 20, 17 voxels become 5, 6, 5. A slope keeps its
+ * place both ways, away from the border. */
+static void uneven_levels(void **state) {
+  (void)state;
+  const rb_grid third = rb_atlas_coarse_grid(grid, 3);
+  static float slope[N], out[N], u[3 * N], fine[3 * N];
+  assert_true(third.n[0] == 5 && third.n[1] == 6 && third.n[2] == 5);
+  for (int a = 0; a < 3; a++) {
+    const int m = (int)rb_grid_points(third), n = (int)grid.n[a], few = (int)third.n[a];
+    const double r = (double)n / few;
+    const int stride[2] = {a == 0   ? N2 * N3
+                           : a == 1 ? N3
+                                    : 1,
+                           (int)(a == 0   ? third.n[1] * third.n[2]
+                                 : a == 1 ? third.n[2]
+                                          : 1)};
+    for (int i = 0; i < N; i++) slope[i] = (float)(i / stride[0] % n);
+    ok(rb_atlas_restrict(grid, slope, third, out));
+    for (int i = 0; i < m; i++) {
+      const int k = i / stride[1] % few;
+      if (k > 0 && k < few - 1) assert_true(fabs((double)out[i] - ((k + 0.5) * r - 0.5)) < 0.02);
+    }
+    memset(u, 0, sizeof u);
+    for (int i = 0; i < m; i++) u[a * m + i] = (float)(i / stride[1] % few);
+    ok(rb_atlas_prolong(third, u, grid, fine));
+    for (int i = 0; i < N; i++) {
+      const int k = i / stride[0] % n;
+      const double at = (k + 0.5) / r - 0.5;
+      if (at > 0 && at < few - 1) assert_true(fabs((double)fine[a * N + i] - r * at) < 1e-4);
+    }
+  }
+}
+
+/* The iteration is d <- d - e grad D . K (d grad D) for the difference d, to first order: it is stable while e < 2
+ * over that operator's greatest eigenvalue. Below the bound the variance falls in every iteration, above it soon
+ * rises. Steps are told as lengths: e = step / max |v| of the first velocity. */
+static void operator_of(rb_l2force_plan *force, rb_helmholtz_plan *solve, const double *image, const double *d,
+                        double *f, double *v, double *out) {
+  static double mean[N], gradient[3 * N];
+  for (int i = 0; i < N; i++) mean[i] = image[i] + 1;
+  ok(rb_l2force(force, rb_array_host(RB_F64, N, mean), rb_array_host(RB_F64, N, image),
+                rb_array_host(RB_F64, 3 * N, gradient)));
+  for (int i = 0; i < N; i++) mean[i] = image[i] + d[i];
+  ok(rb_l2force(force, rb_array_host(RB_F64, N, mean), rb_array_host(RB_F64, N, image),
+                rb_array_host(RB_F64, 3 * N, f)));
+  ok(rb_helmholtz_solve(solve, rb_array_host(RB_F64, 3 * N, f), rb_array_host(RB_F64, 3 * N, v)));
+  for (int i = 0; i < N; i++)
+    out[i] = gradient[i] * v[i] + gradient[N + i] * v[N + i] + gradient[2 * N + i] * v[2 * N + i];
+}
+static int rises;
+static void count_rises(void *context, const rb_atlas_row *row) {
+  (void)context;
+  rises += row->iteration > 0 && row->variance > last_variance;
+  last_variance = row->variance;
+}
+static void step_bound(void **state) {
+  (void)state;
+  static double image[N], d[N], next[N], f[3 * N], v[3 * N];
+  const float *one[1] = {pictures[0]};
+  rb_atlas_options o = quick();
+  float least = 1, greatest = 0, low = 1, high = 0;
+  const rb_l2force_desc force_of = {.grid = grid, .spacing = {1, 1, 1}, .dtype = RB_F64};
+  const rb_helmholtz_desc solve_of = {
+      .grid = grid, .spacing = {1, 1, 1}, .alpha = 1, .gamma = 0.02, .border = 1, .dtype = RB_F64};
+  const rb_variant *variant_of;
+  rb_l2force_plan *force;
+  rb_helmholtz_plan *solve;
+  double eigenvalue = 0, longest = 0;
+  ok(rb_variant_find(&rb_l2force_family, "cpu/omp", &variant_of));
+  ok(rb_l2force_create(variant_of, &force_of, &force));
+  ok(rb_variant_find(&rb_helmholtz_family, "cpu/fftw", &variant_of));
+  ok(rb_helmholtz_create(variant_of, &solve_of, &solve));
+  for (int i = 0; i < N; i++) {
+    least = fminf(least, pictures[0][i]), greatest = fmaxf(greatest, pictures[0][i]);
+    low = fminf(low, pictures[1][i]), high = fmaxf(high, pictures[1][i]);
+  }
+  for (int i = 0; i < N; i++)
+    image[i] = ((double)pictures[0][i] - (double)least) / ((double)greatest - (double)least);
+  for (int i = 0; i < N; i++) d[i] = sin(1.0 + i * (1 + 0.37 * i));
+  for (int k = 0; k < 200; k++) { /* the power method */
+    double norm = 0;
+    operator_of(force, solve, image, d, f, v, next);
+    for (int i = 0; i < N; i++) norm += next[i] * next[i];
+    eigenvalue = sqrt(norm);
+    for (int i = 0; i < N; i++) d[i] = next[i] / eigenvalue;
+  }
+  for (int i = 0; i < N; i++) d[i] = ((double)pictures[1][i] - (double)low) / ((double)high - (double)low) - image[i];
+  operator_of(force, solve, image, d, f, v, next);
+  for (int i = 0; i < N; i++)
+    longest = fmax(longest, sqrt(v[i] * v[i] + v[N + i] * v[N + i] + v[2 * N + i] * v[2 * N + i]));
+  rb_helmholtz_destroy(solve), rb_l2force_destroy(force);
+  o.halve = 0, o.iterations = 60;
+  for (int above = 0; above < 2; above++) {
+    rb_atlas *a;
+    rb_atlas_result r;
+    o.step = (above ? 1.5 : 0.8) * 2 / eigenvalue * longest;
+    rises = 0;
+    ok(rb_atlas_create(variant("cpu-fft-f64"), &o, grid, 1, one, pictures[1], rb_team_self(), &a));
+    ok(rb_atlas_solve(a, count_rises, NULL, &r));
+    rb_atlas_destroy(a);
+    print_message("step %g voxels, %s the bound: %d rises\n", o.step, above ? "above" : "below", rises);
+    assert_true(above ? rises > 0 : rises == 0);
+  }
+}
+
+/* Warping and spreading are each other's transposes: <I o h, J> = <I, splat of J at h>. */
+static void warp_against_splat(void **state) {
+  (void)state;
+  static double image[N], mass[N], u[3 * N], x[3 * N], warped[N], spread[N];
+  const rb_compose_desc compose_of = {.grid = grid, .dtype = RB_F64};
+  const rb_splat_desc splat_of = {
+      .grid = grid, .np = N, .basis = RB_SPLAT_LINEAR, .boundary = RB_ZERO, .dtype = RB_F64, .components = 1};
+  const rb_variant *v;
+  rb_compose_plan *compose;
+  rb_splat_plan *splat;
+  double left = 0, right = 0, size = 0;
+  for (int i = 0; i < N; i++) {
+    image[i] = sin(1.0 + 3 * i), mass[i] = cos(2.0 + 7 * i);
+    for (int a = 0; a < 3; a++) u[a * N + i] = 2.5 * sin(0.3 * i + a); /* some leave the grid */
+    x[i] = i / N3 / N2 + u[i], x[N + i] = i / N3 % N2 + u[N + i], x[2 * N + i] = i % N3 + u[2 * N + i];
+  }
+  ok(rb_variant_find(&rb_compose_family, "cpu/omp", &v));
+  ok(rb_compose_create(v, &compose_of, &compose));
+  ok(rb_compose_warp(compose, rb_array_host(RB_F64, N, image), rb_array_host(RB_F64, 3 * N, u),
+                     rb_array_host(RB_F64, N, warped)));
+  ok(rb_variant_find(&rb_splat_family, "cpu/omp", &v));
+  ok(rb_splat_create(v, &splat_of, &splat));
+  ok(rb_splat_run(splat, rb_array_host(RB_F64, 3 * N, x), rb_array_host(RB_F64, N, mass),
+                  rb_array_host(RB_F64, N, spread)));
+  for (int i = 0; i < N; i++)
+    left += warped[i] * mass[i], right += image[i] * spread[i], size += fabs(warped[i] * mass[i]);
+  assert_true(fabs(left - right) < 1e-12 * size);
+  rb_splat_destroy(splat), rb_compose_destroy(compose);
+}
+
 /* Part of a letter C onto the whole (ha2009 Figure 1), in one plane, against a prototype's numbers. */
 static void letter(void **state) {
   (void)state;
@@ -424,6 +562,9 @@ int main(void) {
       cmocka_unit_test(known_shift),
       cmocka_unit_test(variance_falls),
       cmocka_unit_test(clipping),
+      cmocka_unit_test(uneven_levels),
+      cmocka_unit_test(step_bound),
+      cmocka_unit_test(warp_against_splat),
       cmocka_unit_test(order_does_not_matter),
       cmocka_unit_test(scales_drop_out),
       cmocka_unit_test(mirrored_images_give_the_mirrored_atlas),
