@@ -63,8 +63,7 @@ done:
   return st;
 }
 
-/* One image, the mean standing still. */
-static rb_status move_image(rb_atlas *a, rb_atlas_member *m, int first) {
+rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   rb_array v;
@@ -85,22 +84,28 @@ done:
   return st;
 }
 
-/* |mean - D_i|^2 of every image to a->differences, the same on all members; halves the steps of images whose own
- * rose. */
+rb_status rb_atlas_measure_image(rb_atlas *a, rb_atlas_member *m, int first) {
+  rb_status st = RB_OK;
+  double e;
+  RB_TRY(rb_l2force_energy(a->force, a->mean, m->warped, &e));
+  RB_CHECK(isfinite(e), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
+  if (!first && a->options.halve && e > m->difference && m->step > 0) {
+    m->step /= 2; /* until the next level */
+    a->halvings++;
+  }
+  m->difference = a->differences[m->index] = e;
+done:
+  return st;
+}
+
+/* 0 in the places of others' images: a sum over the team fills them. */
+static void forget_differences(rb_atlas *a) { memset(a->differences, 0, (size_t)a->count * sizeof *a->differences); }
+
+/* Of every image. */
 static rb_status measure(rb_atlas *a, int first) {
   rb_status st = RB_OK;
-  memset(a->differences, 0, (size_t)a->count * sizeof *a->differences);
-  for (int k = 0; k < a->own; k++) {
-    rb_atlas_member *m = &a->member[k];
-    double e;
-    RB_TRY(rb_l2force_energy(a->force, a->mean, m->warped, &e));
-    RB_CHECK(isfinite(e), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
-    if (!first && a->options.halve && e > m->difference && m->step > 0) {
-      m->step /= 2; /* until the next level */
-      a->halvings++;
-    }
-    m->difference = a->differences[m->index] = e; /* 0 in the places of others' images */
-  }
+  forget_differences(a);
+  for (int k = 0; k < a->own; k++) RB_TRY(rb_atlas_measure_image(a, &a->member[k], first));
 done:
   return st;
 }
@@ -143,6 +148,14 @@ static rb_status unmoved_variance(rb_atlas *a, double *out) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   agreed all;
+  if (a->options.stream) {
+    RB_TRY(rb_atlas_reduce_mean(a, rb_atlas_stream_pass(a, RB_VISIT_UNMOVED_ADD, 1)));
+    forget_differences(a);
+    RB_TRY(rb_team_agree(a->team, rb_atlas_stream_pass(a, RB_VISIT_UNMOVED_MEASURE, 1)));
+    RB_TRY(sum_over_members(a, &all));
+    *out = variance_of(a);
+    return RB_OK;
+  }
   for (int k = 0; k < a->own && st == RB_OK; k++)
     st = rb_field_combine(a->field, n, 1, a->member[k].image, 0, rb_array_none(), 0, a->member[k].warped);
   RB_TRY(rb_team_agree(a->team, st));
@@ -198,6 +211,36 @@ done:
   return st;
 }
 
+/* The same for images that stay on the host: the differences of an iteration are known when its images have moved. So
+ * what a checkpoint holds is the next iteration's beginning, with the differences before it, and an interruption
+ * comes an iteration later. */
+static rb_status iterate_streamed(rb_atlas *a, int level, int from, int iterations, rb_atlas_hook hook,
+                                  void *context) {
+  rb_status st = RB_OK;
+  agreed all = {0};
+  RB_TRY(rb_atlas_reduce_mean(a, rb_atlas_stream_pass(a, RB_VISIT_ADD, 1)));
+  for (int it = from;; it++) {
+    const int last = it >= iterations;
+    forget_differences(a);
+    const rb_status own = rb_atlas_stream_pass(a, last ? RB_VISIT_MEASURE : RB_VISIT_MOVE, it == 0);
+    RB_TRY(rb_team_agree(a->team, own));
+    RB_TRY(sum_over_members(a, &all));
+    tell(a, level, it, &all, hook, context);
+    a->result->halvings = all.halvings;
+    if (last) break;
+    RB_TRY(rb_atlas_reduce_mean(a, own));
+    a->result->iterations++;
+    if (all.save) RB_TRY(save(a, level, it + 1, &all));
+    if (all.interrupted) {
+      a->result->end = RB_END_INTERRUPTED;
+      break;
+    }
+  }
+  RB_TRY(rb_team_agree(a->team, rb_atlas_add_parts(a)));
+done:
+  return st;
+}
+
 /* One level from iteration `from` on. Every member leaves it at the same iteration: failures and interruptions are
  * agreed on. */
 static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_atlas_hook hook, void *context) {
@@ -224,7 +267,7 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
       it--;
       continue;
     }
-    for (int k = 0; k < a->own && st == RB_OK; k++) st = move_image(a, &a->member[k], it == 0);
+    for (int k = 0; k < a->own && st == RB_OK; k++) st = rb_atlas_move_image(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
     stamp(a, RB_ATLAS_PARTS);
     RB_TRY(rb_atlas_update_mean(a));
@@ -267,7 +310,8 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     a->started = rb_now(), a->saving = 0;
     out->setup_seconds += a->started - begun;
-    RB_TRY(iterate(a, level, here ? saved.iteration : 0, out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
+    RB_TRY((o->stream ? iterate_streamed : iterate)(a, level, here ? saved.iteration : 0,
+                                                    out->end == RB_END_INTERRUPTED ? 0 : asked, hook, context));
     RB_TRY(rb_team_agree(a->team, a->backend->sync()));
     out->seconds += rb_now() - a->started - a->saving, out->setup_seconds += a->saving;
     /* the finest level's arrays stay: they are the results */

@@ -76,11 +76,13 @@ rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o,
   const double n = (double)rb_grid_points(grid), size = (double)rb_dtype_size(c->dtype),
                spectra = 3.0 * (double)(grid.n[0] * grid.n[1] * (grid.n[2] + 2)),
                of_solve = c->sweeps ? 3 * n : (variant->backend == RB_CUDA ? 2.5 : 1) * spectra,
-               values = ((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n * count + SHARED * n + of_solve,
-               levels = o->levels > 1 ? 2 * n + 3 * n / 8 * count : 0, wide = c->dtype == RB_F64 ? 6 * n : 0,
+               of_image = ((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n,
+               values = of_image * (o->stream ? 1 : count) + SHARED * n + of_solve,
+               streamed = o->stream ? (of_image - n) * count * size / sizeof(float) : 0, /* all but `warped` */
+      levels = o->levels > 1 ? 2 * n + 3 * n / 8 * count : 0, wide = c->dtype == RB_F64 ? 6 * n : 0,
                checkpoint = o->checkpoint ? 6 * n * size / sizeof(float) : 0;
   *backend = (size_t)(size * values) + PARTIAL_SUMS;
-  *host = (size_t)(sizeof(float) * (3 * n + levels + wide + checkpoint));
+  *host = (size_t)(sizeof(float) * (3 * n + levels + wide + checkpoint + streamed));
 done:
   return st;
 }

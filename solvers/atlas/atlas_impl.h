@@ -50,6 +50,7 @@ struct rb_atlas {
   rb_array f, v, next; /* [3][n]: force; velocity, then displacement of the step; u to come */
   double omega;
   struct rb_atlas_replays *replays;     /* iterations without the host, or NULL */
+  rb_atlas_member room_for;             /* with options.stream: arrays of the image that is visited */
   float *room;                          /* [3][full n] on the host */
   int32_t *sums;                        /* [full n] on the host where a team adds the mean there, else NULL */
   rb_device_team *devices;              /* where it adds the mean on its devices, else NULL */
@@ -94,6 +95,27 @@ rb_status rb_atlas_load_images(rb_atlas *a, const rb_atlas_saved *s);
 rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count);
 size_t rb_atlas_value_size(const rb_atlas *a);
 
+/* Images that stay on the host (atlas_stream.c). rb_atlas_stream_load: `here` is the member with its arrays on the
+ * backend and the warped image made; valid until the next load. */
+rb_status rb_atlas_stream_member(rb_atlas *a, rb_atlas_member *m, int sweeps);
+rb_status rb_atlas_stream_begin(rb_atlas *a, int sweeps);
+void rb_atlas_stream_end(rb_atlas *a);
+rb_status rb_atlas_stream_load(rb_atlas *a, const rb_atlas_member *m, rb_atlas_member *here);
+/* Visits all own images, adding each to the sums of the next mean, as it is warped then: ADD alone; MEASURE: against
+ * the mean first; MOVE: then moved. UNMOVED: with u = 0 in place of their displacements, which stay. */
+typedef enum {
+  RB_VISIT_ADD,
+  RB_VISIT_MEASURE,
+  RB_VISIT_MOVE,
+  RB_VISIT_UNMOVED_ADD,
+  RB_VISIT_UNMOVED_MEASURE
+} rb_atlas_visit;
+rb_status rb_atlas_stream_pass(rb_atlas *a, rb_atlas_visit what, int first);
+/* |mean - D|^2 of an image, to a->differences; its step is halved where that rose. first: of its level. */
+rb_status rb_atlas_measure_image(rb_atlas *a, rb_atlas_member *m, int first);
+/* An iteration of one image, the mean standing still. */
+rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first);
+
 /* Plans and arrays of the grid at `factor`, images and displacements on it, the mean. */
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
 /* Gives them back; `keep`: the displacements go to the host for the next level. */
@@ -103,6 +125,8 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* The same from the own sums, which are there. `own`: how making them went, on this member. */
+rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own);
 /* With options.clip: the images' box in place of the whole grid, agreed on by the team. */
 rb_status rb_atlas_clip(rb_atlas *a);
 /* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */

@@ -53,8 +53,13 @@ static rb_status make_arrays(rb_atlas *a) {
   RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->f));
   RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->v));
   RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->next));
+  if (a->options.stream) RB_TRY(rb_atlas_stream_begin(a, !direct));
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
+    if (a->options.stream) {
+      RB_TRY(rb_atlas_stream_member(a, m, !direct));
+      continue;
+    }
     RB_TRY(rb_array_create(a->backend, type, n, &m->image));
     RB_TRY(rb_array_create(a->backend, type, n, &m->warped));
     RB_TRY(rb_array_create(a->backend, type, 3 * n, &m->u));
@@ -90,10 +95,10 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   if (m->kept) {
     RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
     RB_TRY(rb_array_put_floats(m->u, a->room));
-    RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
+    if (m->warped.data) RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
   } else {
     RB_TRY(rb_array_fill(m->u, 0));
-    RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
+    if (m->warped.data) RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
   }
   free(m->kept);
   m->kept = NULL;
@@ -131,6 +136,7 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
     }
     rb_array_destroy(&m->image), rb_array_destroy(&m->warped), rb_array_destroy(&m->u), rb_array_destroy(&m->v);
   }
+  rb_atlas_stream_end(a);
   rb_array_destroy(&a->next), rb_array_destroy(&a->v), rb_array_destroy(&a->f), rb_array_destroy(&a->mean);
   rb_field_destroy(a->field), rb_average_destroy(a->average), rb_compose_destroy(a->compose);
   rb_helmholtz_destroy(a->helmholtz), rb_l2force_destroy(a->force);
@@ -160,14 +166,11 @@ done:
   return st;
 }
 
-/* Of this member's images, intensities in [0, 1] as whole numbers, 2^20 a unit; brought to the host where a team adds
- * them there. */
+/* Of this member's images, intensities in [0, 1] as whole numbers, 2^20 a unit. */
 static rb_status own_sums(rb_atlas *a) {
   rb_status st = RB_OK;
   RB_TRY(rb_average_clear(a->average));
   for (int k = 0; k < a->own; k++) RB_TRY(rb_average_add(a->average, 1, a->member[k].warped));
-  if (a->sums)
-    RB_TRY(a->backend->download(a->sums, rb_average_sums(a->average), rb_average_sum_bytes(&a->average->desc)));
 done:
   return st;
 }
@@ -184,11 +187,14 @@ done:
 /* Sums of whole numbers do not depend on the order of images or of members, so the mean has the same bits for any
  * number of processes. Between devices they are added where they lie, in the order of the stream; else they pass
  * through the host, one field of 32-bit numbers each way. */
-rb_status rb_atlas_update_mean(rb_atlas *a) {
-  rb_status st = RB_OK;
+rb_status rb_atlas_update_mean(rb_atlas *a) { return a->reference ? RB_OK : rb_atlas_reduce_mean(a, own_sums(a)); }
+rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own) {
+  rb_status st = own;
   const int64_t n = rb_grid_points(a->grid);
+  if (st == RB_OK && a->sums && !a->reference)
+    st = a->backend->download(a->sums, rb_average_sums(a->average), rb_average_sum_bytes(&a->average->desc));
+  RB_TRY(rb_team_agree(a->team, st)); /* nobody waits in the sum for one that has failed */
   if (a->reference) return RB_OK;
-  RB_TRY(rb_team_agree(a->team, own_sums(a))); /* nobody waits in the sum for one that has failed */
   if (a->sums) RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
   if (a->devices) st = a->backend->team->sum_whole(a->devices, rb_average_sums(a->average), n);
   if (st == RB_OK) st = mean_of_sums(a);

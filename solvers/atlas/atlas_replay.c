@@ -27,7 +27,7 @@ struct rb_atlas_replays {
 };
 
 int rb_atlas_replays(const rb_atlas *a) {
-  return a->config->steps && a->backend->record_begin && a->team->size == 1 && !a->profile;
+  return a->config->steps && a->backend->record_begin && a->team->size == 1 && !a->profile && !a->options.stream;
 }
 
 void rb_atlas_replay_end(rb_atlas *a) {

@@ -39,9 +39,10 @@ rb_status rb_atlas_mean(rb_atlas *a, float *out) {
 /* In the scaled intensities that the atlas works with. */
 rb_status rb_atlas_warped(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
-  rb_atlas_member *m = NULL;
+  rb_atlas_member *m = NULL, here;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(get(a, m->warped, 1, 0, out));
+  if (a->options.stream) RB_TRY(rb_atlas_stream_load(a, m, &here));
+  RB_TRY(get(a, a->options.stream ? here.warped : m->warped, 1, 0, out));
 done:
   return st;
 }
@@ -58,9 +59,10 @@ done:
 /* The force's array is free between iterations; its first component takes the determinant. */
 rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   rb_status st = RB_OK;
-  rb_atlas_member *m = NULL;
+  rb_atlas_member *m = NULL, here;
   RB_TRY(rb_atlas_member_of(a, image, &m));
-  RB_TRY(rb_compose_determinant(a->compose, m->u, a->f));
+  if (a->options.stream) RB_TRY(rb_atlas_stream_load(a, m, &here));
+  RB_TRY(rb_compose_determinant(a->compose, a->options.stream ? here.u : m->u, a->f));
   RB_TRY(get(a, a->f, 1, 1, out));
 done:
   return st;

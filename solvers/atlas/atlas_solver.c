@@ -46,6 +46,9 @@ static const rb_solver_option options[] = {
      .help =
          "work on the box alone that holds what any image has above its least value, and so much around it; -1: on "
          "all"},
+    {"stream", RB_OPTION_FLAG, AT(stream), .flag = 1, .unit = "",
+     .help =
+         "images stay in host memory and pass through room for one: where they do not fit on the GPU; the same bits"},
     {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .choices = " FOLDER", .unit = "",
      .help = "checkpoints, from which --resume goes on with any number of processes"},
     {"checkpoint-minutes", RB_OPTION_REAL, AT(checkpoint_minutes), .least = 0, .unit = "min",

@@ -335,6 +335,13 @@ killed "${long[@]}"
 expect 2 "of other options" "${long[@]}" --gamma 0.03 --checkpoint saved --resume --out ac
 expect 0 "iterations 600" "${long[@]}" --checkpoint saved --resume --out ac
 for f in whole/*.nii.gz; do ok "what goes on from a checkpoint makes the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
+# images that stay on the host, killed and gone on with, in turns with those that do not
+killed "${long[@]}" --stream
+expect 0 "iterations 600" "${long[@]}" --checkpoint saved --resume --out ac
+for f in whole/*.nii.gz; do ok "a streamed run that goes on makes the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
+killed "${long[@]}"
+expect 0 "iterations 600" "${long[@]}" --stream --checkpoint saved --resume --out ac
+for f in whole/*.nii.gz; do ok "a run that goes on streamed makes the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
 expect 8 "cannot write saved/. ?.*File too large" bash -c 'ulimit -f 100; rm -rf saved; "$@"' - "${long[@]}" --checkpoint saved --checkpoint-minutes 0 --out ac
 # a list: all that cannot be used is told at once; left out when asked for
 head -c 5000 ball1.nii >short.nii
@@ -358,6 +365,8 @@ if command -v mpirun >/dev/null; then
   several=(mpirun --oversubscribe -n 3)
   expect 0 "iterations 5" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --out am
   for f in at/*.nii.gz; do ok "three processes make the same ${f#at/}" cmp -s "$f" "am/${f#at/}"; done
+  expect 0 "iterations 5" "${several[@]}" "${atlas[@]}" --stream --images ball1.nii ball2.nii ball3.nii --out am
+  for f in at/*.nii.gz; do ok "three processes that stream make the same ${f#at/}" cmp -s "$f" "am/${f#at/}"; done
   killed "${several[@]}" "${long[@]}"
   expect 0 "iterations 600" "${several[@]:0:2}" -n 2 "${long[@]}" --checkpoint saved --resume --out ac
   for f in whole/*.nii.gz; do ok "two processes that go on from three make the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done

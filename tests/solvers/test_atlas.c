@@ -177,6 +177,57 @@ static void clipping(void **state) {
       }
 }
 
+/* Images that stay on the host: the same bits of everything that is told or left. */
+typedef struct {
+  rb_atlas_row row[64];
+  int rows;
+  rb_atlas_result result;
+  float mean[N], u[3 * N], warped[N], det[N];
+} all_of_it;
+static void keep_rows(void *context, const rb_atlas_row *row) {
+  all_of_it *k = context;
+  k->row[k->rows++] = *row;
+}
+static void streaming(void **state) {
+  (void)state;
+  static all_of_it kept[2];
+  const float *images[3] = {pictures[0], pictures[1], pictures[2]};
+  int halvings = 0;
+  for (int s = 0; s < SOLVERS; s++)
+    for (int k = 0; k < 4; k++) {
+      rb_atlas_options o = quick();
+      o.levels = 1 + k % 2, o.coarse_iterations = 5, o.step = k < 2 ? 0.3 : 3;
+      for (o.stream = 0; o.stream < 2; o.stream++) {
+        all_of_it *here = &kept[o.stream];
+        rb_atlas *a;
+        here->rows = 0;
+        ok(rb_atlas_create(variant(solvers[s]), &o, grid, k == 3 ? 1 : 3, images, k == 3 ? pictures[3] : NULL,
+                           rb_team_self(), &a));
+        ok(rb_atlas_solve(a, keep_rows, here, &here->result));
+        ok(rb_atlas_mean(a, here->mean)), ok(rb_atlas_displacement(a, 0, here->u));
+        ok(rb_atlas_warped(a, 0, here->warped)), ok(rb_atlas_determinant(a, 0, here->det));
+        rb_atlas_destroy(a);
+      }
+      assert_int_equal(kept[1].rows, kept[0].rows);
+      for (int i = 0; i < kept[0].rows; i++) {
+        const rb_atlas_row *x = &kept[0].row[i], *y = &kept[1].row[i];
+        assert_true(x->level == y->level && x->iteration == y->iteration && x->variance == y->variance &&
+                    x->halvings == y->halvings);
+        assert_true(x->step == y->step || (isnan(x->step) && isnan(y->step)));
+      }
+      assert_memory_equal(kept[0].mean, kept[1].mean, sizeof kept[0].mean);
+      assert_memory_equal(kept[0].u, kept[1].u, sizeof kept[0].u);
+      assert_memory_equal(kept[0].warped, kept[1].warped, sizeof kept[0].warped);
+      assert_memory_equal(kept[0].det, kept[1].det, sizeof kept[0].det);
+      assert_true(kept[0].result.variance_before == kept[1].result.variance_before &&
+                  kept[0].result.variance_after == kept[1].result.variance_after);
+      assert_true(kept[0].result.iterations == kept[1].result.iterations &&
+                  kept[0].result.halvings == kept[1].result.halvings && kept[0].result.end == kept[1].result.end);
+      halvings += kept[0].result.halvings;
+    }
+  assert_true(halvings > 0);
+}
+
 /* Order of the images, and every image twice: the same bits, in fixed point. */
 static void order_does_not_matter(void **state) {
   (void)state;
@@ -561,6 +612,7 @@ int main(void) {
       cmocka_unit_test(first_step_has_its_length),
       cmocka_unit_test(known_shift),
       cmocka_unit_test(variance_falls),
+      cmocka_unit_test(streaming),
       cmocka_unit_test(clipping),
       cmocka_unit_test(uneven_levels),
       cmocka_unit_test(step_bound),

@@ -88,7 +88,8 @@ done:
 }
 
 /* RB_ENOMEM where `need` bytes for each of `sharing` processes exceed what the backend has free. */
-static rb_status has_room(rb_backend_kind kind, size_t need, int sharing, const char *what, int images) {
+static rb_status has_room(rb_backend_kind kind, size_t need, int sharing, const char *what, const char *where,
+                          const char *remedy) {
   rb_status st = RB_OK;
   const rb_backend *b;
   size_t total, available;
@@ -96,9 +97,8 @@ static rb_status has_room(rb_backend_kind kind, size_t need, int sharing, const 
   RB_TRY(rb_backend_get(kind, &b));
   RB_TRY(b->memory(&total, &available));
   RB_CHECK(gb <= 1e-9 * (double)available, RB_ENOMEM,
-           "%s needs about %.1f GB of %s memory for %s%s and %.1f GB are free; take %s", what, gb, b->name,
-           images ? "this grid" : "these points", sharing > 1 ? " in all processes" : "", 1e-9 * (double)available,
-           images ? "a smaller --size" : "fewer --steps or points");
+           "%s needs about %.1f GB of %s memory for %s%s and %.1f GB are free; take %s", what, gb, b->name, where,
+           sharing > 1 ? " in all processes" : "", 1e-9 * (double)available, remedy);
 done:
   return st;
 }
@@ -124,7 +124,12 @@ static rb_status fits(const rb_register_request *r, const rb_variant *v, const r
   rb_problem_shape own = *shape;
   size_t host;
   int64_t first, end;
-  const int images = shape->points == 0, here = rb_team_local_size();
+  const int here = rb_team_local_size();
+  const char *where = shape->points ? "these points" : "this grid",
+             *remedy = shape->points ? "fewer --steps or points"
+                       : rb_solver_option_find(r->solver->options, "stream")
+                           ? "a smaller --size, or --stream on a GPU"
+                           : "a smaller --size";
   RB_CHECK(shape->templates >= r->team->size, RB_EINVAL, "%d processes for %d images: a process needs one at least",
            r->team->size, shape->templates);
   rb_team_share(r->team, shape->templates, &first, &end);
@@ -132,10 +137,10 @@ static rb_status fits(const rb_register_request *r, const rb_variant *v, const r
   RB_TRY(r->solver->predict(v, r->options, &own, need, &host));
   host += results;
   if (v->backend == RB_CPU) {
-    RB_TRY(has_room(RB_CPU, *need + host, here, v->name, images));
+    RB_TRY(has_room(RB_CPU, *need + host, here, v->name, where, remedy));
   } else {
-    RB_TRY(has_room(v->backend, *need, sharing_device(), v->name, images));
-    RB_TRY(has_room(RB_CPU, host, here, v->name, images));
+    RB_TRY(has_room(v->backend, *need, sharing_device(), v->name, where, remedy));
+    RB_TRY(has_room(RB_CPU, host, here, v->name, where, remedy));
   }
 done:
   return rb_team_agree(r->team, st);
