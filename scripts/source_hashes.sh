@@ -80,7 +80,7 @@ hash() { # FAMILY BACKEND ROOT...: of the words and names of the files that the 
   echo "/* Written by scripts/source_hashes.sh. */"
   echo "static const struct { const char *family, *cpu, *cuda; } rb_source_hashes[] = {"
   # a solver may have the name of a family of kernels that it stands on: one hash is of both
-  for family in $(printf '%s\n' $families $solvers register contest | awk '!seen[$0]++'); do
+  for family in $(printf '%s\n' $families $solvers register contest template | awk '!seen[$0]++'); do
     # the solver's folder, the kinds of case of the family, and what runs and times every case
     roots="experiments/runner/run/run_case.c experiments/runner/workloads/measure.c kernels/base/backend.c kernels/base/statistics.c"
     cpu="cpu_ref/base/backend_cpu.c" cuda="kernels/cuda/backend_cuda.cu" verb="^$"
@@ -90,7 +90,10 @@ hash() { # FAMILY BACKEND ROOT...: of the words and names of the files that the 
       roots="$roots solvers/claire/claire.c solvers/claire/claire_solver.c experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="claire_solver"
     fi
     if [ $family = contest ]; then # the verb on images by all its methods
-      roots="$roots $(echo solvers/claire/*.c solvers/demons/*.c solvers/external/*.c) experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="(claire|demons|external)_solver"
+      roots="$roots $(echo solvers/claire/*.c solvers/demons/*.c solvers/atlas/*.c solvers/external/*.c) experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="(claire|demons|atlas|external)_solver"
+    fi
+    if [ $family = template ]; then # the verb on a cohort, and programs of others
+      roots="$roots $(echo solvers/atlas/*.c solvers/external/*.c) experiments/runner/cli/cmd_register.c $(echo experiments/runner/cli/register_*.c)" verb="(atlas|external)_solver"
     fi
     # shellcheck disable=SC2086
     printf '    {"%s", "%s", "%s"},\n' $family "$(hash $family cpu $roots $kinds $cpu)" "$(hash $family cuda $roots $kinds $cuda)"

@@ -79,9 +79,26 @@ static int is_word(const char *text) {
   return *text != '\0';
 }
 
+static rb_status check_numbers(const char *path, const rb_adapter *a) {
+  rb_status st = RB_OK;
+  RB_CHECK(a->seconds >= 0, RB_EFORMAT, "%s: seconds %d", path, a->seconds);
+  for (unsigned i = 0; i < a->parameters_count; i++)
+    RB_CHECK(is_word(a->parameters[i].name) && is_word(a->parameters[i].value), RB_EFORMAT,
+             "%s: parameter '%s' with the value '%s': plain words work", path, a->parameters[i].name,
+             a->parameters[i].value);
+done:
+  return st;
+}
+
 static rb_status check(const char *path, rb_adapter *a) {
   rb_status st = RB_OK;
   RB_CHECK(is_word(a->name), RB_EFORMAT, "%s: name '%s'; letters, digits and dashes work", path, a->name);
+  a->makes_template = strcmp(a->convention_name, "template") == 0;
+  if (a->makes_template) {
+    RB_CHECK(strstr(a->command, "{images}") && strstr(a->command, "{out_template}"), RB_EFORMAT,
+             "%s: its command does not name the list of images and the template ({images}, {out_template})", path);
+    return check_numbers(path, a);
+  }
   RB_CHECK(strstr(a->command, "{out_field}"), RB_EFORMAT,
            "%s: its command does not say where the displacement goes ({out_field})", path);
   RB_CHECK(strstr(a->command, "{fixed}") && strstr(a->command, "{moving}"), RB_EFORMAT,
@@ -90,11 +107,7 @@ static rb_status check(const char *path, rb_adapter *a) {
     rb_clear();
     return RB_FAIL(RB_EFORMAT, "%s: convention '%s'; itk, ras, fsl or voxel", path, a->convention_name);
   }
-  RB_CHECK(a->seconds >= 0, RB_EFORMAT, "%s: seconds %d", path, a->seconds);
-  for (unsigned i = 0; i < a->parameters_count; i++)
-    RB_CHECK(is_word(a->parameters[i].name) && is_word(a->parameters[i].value), RB_EFORMAT,
-             "%s: parameter '%s' with the value '%s': plain words work", path, a->parameters[i].name,
-             a->parameters[i].value);
+  RB_TRY(check_numbers(path, a));
 done:
   return st;
 }
@@ -148,10 +161,12 @@ done:
   return st;
 }
 
+enum { OWN = 6 }; /* names between braces that are not parameters */
+
 /* What stands for the name between braces; NULL: they are the command's own. */
-static const char *value_of(const rb_adapter *a, const char *name, size_t length, const char *const own[4][2]) {
-  for (int k = 0; k < 4; k++)
-    if (strlen(own[k][0]) == length && strncmp(own[k][0], name, length) == 0) return own[k][1];
+static const char *value_of(const rb_adapter *a, const char *name, size_t length, const char *const own[OWN][2]) {
+  for (int k = 0; k < OWN; k++)
+    if (own[k][1] && strlen(own[k][0]) == length && strncmp(own[k][0], name, length) == 0) return own[k][1];
   for (unsigned k = 0; k < a->parameters_count; k++)
     if (strlen(a->parameters[k].name) == length && strncmp(a->parameters[k].name, name, length) == 0)
       return a->parameters[k].value;
@@ -165,7 +180,9 @@ rb_status rb_adapter_command(const rb_adapter *a, const char *fixed, const char 
   FILE *f = open_memstream(out, &size);
   RB_CHECK(f, RB_ENOMEM, "host memory");
   snprintf(count, sizeof count, "%d", threads);
-  const char *const own[4][2] = {{"fixed", fixed}, {"moving", moving}, {"out_field", field}, {"threads", count}};
+  const char *const list = a->makes_template ? fixed : NULL, *const made = a->makes_template ? field : NULL;
+  const char *const own[OWN][2] = {{"fixed", fixed}, {"moving", moving},     {"out_field", field},
+                                   {"images", list}, {"out_template", made}, {"threads", count}};
   for (const char *c = a->command; *c;) {
     const size_t length = *c == '{' ? strcspn(c + 1, "{} \n") : 0;
     const char *value = *c == '{' && c[1 + length] == '}' ? value_of(a, c + 1, length, own) : NULL;

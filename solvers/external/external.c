@@ -39,6 +39,8 @@ rb_status rb_external_adapter(const rb_variant *variant, const rb_external_optio
   RB_TRY(rb_adapter_load(*own ? own : asked, out));
   RB_TRY(rb_adapter_set(*out, p->set));
   if (o->set && *o->set) RB_TRY(rb_adapter_set(*out, o->set));
+  RB_CHECK(!(*out)->makes_template, RB_EINVAL, "adapter %s makes a template of several images: it registers no pair",
+           (*out)->name);
 done:
   if (st != RB_OK) rb_adapter_free(*out), *out = NULL;
   return st;

@@ -64,6 +64,9 @@ printf 'name: [\n' >broken.yaml
 expect 2 "broken.yaml" "${register[@]}" --adapter broken.yaml
 sed 's/^version: .*/version: absent-program --version/' itk.yaml >absent.yaml
 expect 2 "itk is not installed \(nowhere\)" "${register[@]}" --adapter absent.yaml
+expect 2 "makes a template of several images" "${register[@]}" --adapter "$adapters/ants-template.yaml"
+sed 's/{images}/{list}/' "$adapters/ants-template.yaml" >bad-template.yaml
+expect 2 "does not name the list of images" "${register[@]}" --adapter bad-template.yaml
 # programs that do wrong
 wrong() { # CODE PATTERN COMMAND
   adapter wrong itk "$3 # {fixed} {moving} {out_field}"

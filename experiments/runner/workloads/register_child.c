@@ -6,6 +6,7 @@
 #include "datasets/temporary.h"
 #include "experiments/runner/base/interrupt.h"
 #include "solvers/external/child.h"
+#include "solvers/solver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,17 +70,27 @@ void rb_register_child_free(rb_register_child *c) {
 
 /* ---- a run ------------------------------------------------------------------------------------------------ */
 
+/* A method of cohorts takes the template as a cohort of one, and no labels. */
+static int takes_cohorts(const char *method) {
+  const rb_solver *solver;
+  const int found = rb_solver_find(method, &solver) == RB_OK;
+  rb_clear();
+  return found && solver->cohort;
+}
+
 rb_status rb_register_child_run(rb_register_child *c, const char *method, const char *variant,
                                 const char *const *more) {
   char size[64], out[1100];
-  const char *arguments[40] = {c->program,    "register",   method,      "--template", c->images[0],
-                               "--reference", c->images[1], "--variant", variant,      "--size",
-                               size,          "--out",      out};
+  const int cohort = takes_cohorts(method);
+  const char *arguments[40] = {c->program,   "register",    method,       cohort ? "--images" : "--template",
+                               c->images[0], "--reference", c->images[1], "--variant",
+                               variant,      "--size",      size,         "--out",
+                               out};
   int count = 13;
   snprintf(size, sizeof size, "%lld,%lld,%lld", (long long)c->grid.n[2], (long long)c->grid.n[1],
            (long long)c->grid.n[0]);
   snprintf(out, sizeof out, "%s/out", c->folder);
-  if (c->labels[0][0])
+  if (c->labels[0][0] && !cohort)
     arguments[count] = "--template-labels", arguments[count + 1] = c->labels[0],
     arguments[count + 2] = "--reference-labels", arguments[count + 3] = c->labels[1], count += 4;
   for (int k = 0; more && more[k] && count < 39; k++) arguments[count++] = more[k];
@@ -107,6 +118,16 @@ rb_status rb_register_child_vectors(const rb_register_child *c, const char *name
   char path[1200];
   snprintf(path, sizeof path, "%s/out/%s", c->folder, name);
   return rb_displacement_read(path, c->grid, out);
+}
+
+rb_status rb_register_child_displacement(const rb_register_child *c, const char *method, float *out) {
+  char name[144];
+  const char *slash = strrchr(c->images[0], '/'), *file = slash ? slash + 1 : c->images[0];
+  if (takes_cohorts(method))
+    snprintf(name, sizeof name, "displacement_001_%.*s.nii.gz", (int)fmin(100, (double)strcspn(file, ".")), file);
+  else
+    snprintf(name, sizeof name, "displacement.nii.gz");
+  return rb_register_child_vectors(c, name, out);
 }
 
 rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_grid grid, rb_volume *v) {

@@ -35,6 +35,8 @@ rb_status rb_register_child_clear(rb_register_child *c);
 /* Files of FOLDER/out: a volume of `grid`, a displacement in voxels, metrics.json. RB_EFORMAT, RB_ENOTFOUND. */
 rb_status rb_register_child_volume(const rb_register_child *c, const char *name, rb_grid grid, rb_volume *out);
 rb_status rb_register_child_vectors(const rb_register_child *c, const char *name, float *out);
+/* The template's displacement by `method`, under whatever name it left it. */
+rb_status rb_register_child_displacement(const rb_register_child *c, const char *method, float *out);
 rb_status rb_register_child_metrics(const rb_register_child *c, json_t **out);
 /* A number of it: outer NULL for one at its root. NaN where there is none. */
 double rb_metrics_number(const json_t *metrics, const char *outer, const char *inner);

@@ -113,4 +113,6 @@ const char *rb_workload_values(const char *kind, const char *axis);
 extern const rb_family rb_register_family;
 /* Registration programs against each other; its workload is contest. */
 extern const rb_family rb_contest_family;
+/* Mean images by programs; its workload is template. */
+extern const rb_family rb_template_family;
 #endif

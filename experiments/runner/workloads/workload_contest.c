@@ -26,6 +26,8 @@ typedef struct {
 static const contestant claire_cpu = {"claire", "cpu-fd8-linear", {NULL}},
                         claire_gpu = {"claire", "fused-fd8-linear", {NULL}}, demons_cpu = {"demons", "cpu", {NULL}},
                         demons_gpu = {"demons", "gpu-fused", {NULL}},
+                        atlas_cpu = {"atlas", "cpu-fft", {"--levels", "3", NULL}},
+                        atlas_gpu = {"atlas", "gpu-fft-replay", {"--levels", "3", NULL}},
                         itk_demons = {"external", "plastimatch-log-demons", {NULL}},
                         elastix_squares = {"external", "elastix-squares", {"--set", "knots=4", NULL}},
                         elastix_information = {"external", "elastix-information", {"--set", "knots=4", NULL}},
@@ -37,6 +39,9 @@ static const rb_variant variants[] = {
     {"claire-gpu", "", "register claire, ours", RB_ON_CUDA(&claire_gpu)},
     {"demons-cpu", "", "register demons: log-demons, all cores", RB_ON_CPU(&demons_cpu)},
     {"demons-gpu", "", "register demons, ours", RB_ON_CUDA(&demons_gpu)},
+    {"atlas-cpu", "", "register atlas, one image onto the reference: greedy fluid by transforms, all cores",
+     RB_ON_CPU(&atlas_cpu)},
+    {"atlas-gpu", "", "register atlas likewise, ours", RB_ON_CUDA(&atlas_gpu)},
     {"itk-log-demons", "", "ITK's log-demons (plastimatch), all cores", RB_ON_CPU(&itk_demons)},
     {"elastix-squares", "", "elastix: B-splines by mean squares, all cores", RB_ON_CPU(&elastix_squares)},
     {"elastix-information", "", "elastix: B-splines by mutual information, all cores",
@@ -182,7 +187,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   o->details = json_pack("{s:s,s:s,s:O}", "reference", pair->file[RB_REFERENCE], "reference_sha256",
                          pair->sha256[RB_REFERENCE], "metrics", metrics);
   if (s->version[0]) json_object_set_new(o->details, "program", json_string(s->version));
-  RB_TRY(rb_register_child_vectors(&s->child, "displacement.nii.gz", u));
+  RB_TRY(rb_register_child_displacement(&s->child, ((const contestant *)s->c->variant->ops)->method, u));
   RB_TRY(judge_field(s, u, o));
   RB_TRY(judge_images(s, u, o));
   if (pair->labels[0] && pair->labels[1]) RB_TRY(judge_labels(s, u, o));
