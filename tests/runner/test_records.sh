@@ -154,4 +154,10 @@ echo spoiled >toys/toy/c.nii.gz
 expect 3 "c.nii.gz has another sha256" toy data verify
 expect 8 "cannot write" limited 0 env REGBENCH_HOME="$work/home" REGBENCH_DATA="$work/toys" "$bin" data import toy source/toy
 
+# the model of more GPUs is what the committed record says
+root=$experiments/..
+of=$root/results/nvidia-h100-80gb-hbm3-x2/ha2009/section4-5-gpus
+mkdir model && cp "$of/table.csv" model
+expect 0 "" "$root/scripts/atlas_model" model
+ok "the committed model is the record's" cmp model/model.md "$of/model.md"
 finish
