@@ -351,4 +351,18 @@ if [ -f "$(dirname "$bin")/cmake_install.cmake" ] && command -v cmake >/dev/null
   ok "every installed header compiles by itself" test ! -e broken.txt
 fi
 
+# completion: verbs, a method's options, a family's variants
+complete_as() { # WORD...: what the last one can become
+  bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _regbench; echo "${COMPREPLY[@]}"' - "$experiments/../scripts/completion/regbench" "$bin" "$@"
+}
+ok "a verb is completed" test "$(complete_as reg)" = register
+ok "a method's option is" test "$(complete_as register demons --sigma-f)" = --sigma-fluid
+ok "and its variants" test "$(complete_as register demons --variant gpu-fus)" = gpu-fused
+ok "and a family" test "$(complete_as check helm)" = helmholtz
+# the page of all results: a matrix, tables, figures, and nothing of a record is markup
+expect 0 "" bash -c '"$0" report "$1" --html page.html || [ $? = 5 ]' "$bin" "$experiments/../results/amd-epyc-2-cores/brunn2020"
+ok "the page has a matrix, figures and verdicts" grep -q 'class="bar"' page.html
+ok "it names every record once" test "$(grep -c '<section id=' page.html)" = "$(find "$experiments/../results/amd-epyc-2-cores/brunn2020" -name '*.json' | wc -l)"
+ok "it asks for nothing elsewhere" test "$(grep -cE '(src|href)="?(http|//)' page.html)" = 0
+expect 2 "goes alone" "$bin" report --html page.html --summary
 finish

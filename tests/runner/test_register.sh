@@ -296,6 +296,8 @@ ok "files are told" grep -q '"file": "probability_007.nii.gz"' al/metrics.json
 printf 'image,labels,age\nball1.nii,map1.nii\nball2.nii, map2.nii \r\n# no\nball3.nii,map3.nii,more\n' >labelled.csv
 expect 0 "iterations 5" "${atlas[@]}" --list labelled.csv --step 0.01 --outputs probability --out al2
 ok "a list gives the same" cmp al/probability_007.nii.gz al2/probability_007.nii.gz
+printf 'ball1.nii\r\nball2.nii\r\nball3.nii\r\n' >crlf.csv
+expect 0 "iterations 5" "${atlas[@]}" --list crlf.csv --outputs atlas --out al2
 printf 'image,labels\nball1.nii,map1.nii\nball2.nii\n' >some.csv
 expect 2 "behind some images and not behind others \(ball2.nii\)" "${atlas[@]}" --list some.csv --out al
 expect 2 "2 label maps for 3 images" "${atlas[@]}" --images ball1.nii ball2.nii ball3.nii --labels map1.nii map2.nii --out al

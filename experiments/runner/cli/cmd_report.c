@@ -6,6 +6,7 @@
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/baselines.h"
+#include "experiments/runner/report/html.h"
 #include "experiments/runner/report/report.h"
 #include "experiments/runner/report/summary.h"
 
@@ -27,6 +28,9 @@ static const char report_help[] =
     "                               record a smaller one's is table-PRESET.txt, its plots likewise\n"
     "  --summary                    instead of the tables a line a record, totals a paper, and what is missing and "
     "why\n"
+    "  --html FILE                  instead of the tables one page of all: a matrix of verdicts, then each record's "
+    "table,\n"
+    "                               figures and claims; it needs no network\n"
     "  --rejudge                    first judge the record's measurements by today's descriptor (columns, "
     "claims, notes) and\n"
     "                               published values; refused where these would measure something else\n"
@@ -72,32 +76,34 @@ static int list(const places *p, char paths[][4096], int most) {
   return count;
 }
 
-static rb_status summarise(const char *path, rb_summary *to, rb_verdicts *sum) {
+/* Into a summary or a page. */
+static rb_status gather(const char *path, rb_summary *summary, rb_html *page, rb_verdicts *sum) {
   rb_status st = RB_OK;
   json_t *record = NULL;
   rb_judged j = {0};
   RB_TRY(rb_record_load(path, &record));
   RB_TRY(rb_judged_open(record, path, &j));
-  RB_TRY(rb_summary_add(to, &j, sum));
+  RB_TRY(summary ? rb_summary_add(summary, &j, sum) : rb_html_add(page, &j, sum));
 done:
   rb_judged_close(&j);
   json_decref(record);
   return st;
 }
 
-static int report(const places *p, const rb_report_options *o) {
+static int report(const places *p, const rb_report_options *o, const char *html) {
   enum { MOST = 4096 };
   char(*paths)[4096] = malloc(MOST * sizeof *paths);
   rb_verdicts s = {0};
   int unreadable = 0, incomplete = 0, interrupted = 0;
   rb_summary *summary = o->summary ? rb_summary_new() : NULL;
-  if (!paths || (o->summary && !summary)) {
-    free(paths);
+  rb_html *page = html ? rb_html_new() : NULL;
+  if (!paths || (o->summary && !summary) || (html && !page)) {
+    free(paths), rb_summary_free(summary), rb_html_free(page);
     return RB_EXIT_INTERNAL;
   }
   const int count = list(p, paths, MOST);
   for (int i = 0; i < count && !interrupted; i++) {
-    const rb_status st = summary ? summarise(paths[i], summary, &s) : rb_report(paths[i], o, &s);
+    const rb_status st = summary || page ? gather(paths[i], summary, page, &s) : rb_report(paths[i], o, &s);
     if (st == RB_OK) continue;
     interrupted = st == RB_EINTERRUPTED;
     if (!interrupted) fprintf(stderr, "regbench report: %s\n", rb_message());
@@ -110,6 +116,11 @@ static int report(const places *p, const rb_report_options *o) {
   free(paths);
   if (summary && count && !interrupted && rb_summary_print(summary, o->format, o->out) != RB_OK) incomplete = 1;
   rb_summary_free(summary);
+  if (page && count && !interrupted && rb_html_write(page, html) != RB_OK) {
+    fprintf(stderr, "regbench report: %s\n", rb_message());
+    incomplete = 1;
+  }
+  rb_html_free(page);
   if (interrupted) return RB_EXIT_INTERRUPTED;
   if (count == MOST) fprintf(stderr, "regbench report: only the first %d records\n", MOST);
   if (count == 0) {
@@ -124,7 +135,7 @@ static int report(const places *p, const rb_report_options *o) {
 int rb_cmd_report(int argc, char **argv) {
   rb_report_options o = {.format = RB_TEXT, .out = stdout, .names = stderr};
   places p = {.count = 0};
-  const char *value;
+  const char *value, *html = NULL;
   if (rb_wants_help(argc, argv, report_help)) return RB_EXIT_OK;
   for (int i = 0; i < argc; i++) {
     if ((value = rb_option(argc, argv, &i, "--format"))) {
@@ -132,6 +143,9 @@ int rb_cmd_report(int argc, char **argv) {
     } else if ((value = rb_option(argc, argv, &i, "--published"))) {
       if (!*value) return rb_usage("report", "--published needs a folder");
       o.published = value;
+    } else if ((value = rb_option(argc, argv, &i, "--html"))) {
+      if (!*value) return rb_usage("report", "--html needs a file");
+      html = value;
     } else if (strcmp(argv[i], "--plots") == 0) {
       o.plots = 1;
     } else if (strcmp(argv[i], "--summary") == 0) {
@@ -152,11 +166,13 @@ int rb_cmd_report(int argc, char **argv) {
   }
   if (o.summary && (o.plots || o.write || o.published || o.rejudge))
     return rb_usage("report", "--summary goes with --format alone");
+  if (html && (o.summary || o.plots || o.write || o.published || o.rejudge))
+    return rb_usage("report", "--html goes alone");
   if (o.plots) rb_catch_interrupts();                /* gnuplot is ended, too */
   if (p.count == 1 && rb_baselines_is(p.given[0])) { /* of `run baselines` */
     const rb_status st = rb_baselines_report(p.given[0], stdout);
     if (st != RB_OK) fprintf(stderr, "regbench report: %s\n", rb_message());
     return st == RB_OK ? RB_EXIT_OK : exit_code_of(st);
   }
-  return report(&p, &o);
+  return report(&p, &o, html);
 }

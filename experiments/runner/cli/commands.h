@@ -12,6 +12,7 @@ int rb_cmd_run_baselines(int argc, char **argv); /* of `run` */
 int rb_cmd_check(int argc, char **argv);
 int rb_cmd_report(int argc, char **argv);
 int rb_cmd_compare(int argc, char **argv);
+int rb_cmd_validate(int argc, char **argv);
 int rb_cmd_probe(int argc, char **argv);
 int rb_cmd_data(int argc, char **argv);
 int rb_cmd_register(int argc, char **argv);

@@ -28,6 +28,7 @@ static const struct {
     {"check", rb_cmd_check, "every variant against its oracle and its family's properties"},
     {"report", rb_cmd_report, "tables, verdicts and plots from records"},
     {"compare", rb_cmd_compare, "two records, case by case"},
+    {"validate", rb_cmd_validate, "whether records that somebody sends agree with themselves"},
     {"probe", rb_cmd_probe, "measure this machine's roofs"},
     {"data", rb_cmd_data, "list, verify and import data sets"},
     {"doctor", rb_cmd_doctor, "what this machine has, what is missing, and how to get it"},

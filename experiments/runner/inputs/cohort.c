@@ -24,7 +24,6 @@ static char *next_column(char **at) {
   char *from = *at + strspn(*at, " \t\r"), *end = from + strcspn(from, ",\r\n");
   *at = *end == ',' ? end + 1 : end;
   while (end > from && isspace((unsigned char)end[-1])) end--;
-  if (end == *at) return from; /* the line's end already */
   *end = '\0';
   return from;
 }
