@@ -154,6 +154,25 @@ echo spoiled >toys/toy/c.nii.gz
 expect 3 "c.nii.gz has another sha256" toy data verify
 expect 8 "cannot write" limited 0 env REGBENCH_HOME="$work/home" REGBENCH_DATA="$work/toys" "$bin" data import toy source/toy
 
+# records that somebody sends: as an archive, with halved times, a failed verification, twice the same case
+sent=$experiments/../results/nvidia-h100-80gb-hbm3/ha2009/section5
+expect 0 "1 records, 24 valid cases, 0 contradictions.*unsigned" "$bin" validate "$sent"
+tar cJf sent.tar.xz -C "$sent" paper.json
+expect 0 "1 records, 24 valid" "$bin" validate sent.tar.xz
+perl -0pe 's/"(median|low|high)": ([0-9.e-]+)/sprintf "\"$1\": %.12g", $2 \/ 2/ge' "$sent/paper.json" >halved.json
+expect 3 "the samples. median is" "$bin" validate halved.json
+perl -0pe 's/("energy": \{\s*"value": )([0-9.e+-]+)/$1 . 1000 * $2/e' "$sent/paper.json" >power.json
+expect 3 "W, the board at most 700" "$bin" validate power.json
+perl -0pe 's/"value": [0-9.e-]+,\n(\s*)"limit": 5e-0?6/"value": 1,\n$1"limit": 5e-6/' "$sent/paper.json" >failed.json
+expect 2 "said to be valid and fails" "$bin" validate failed.json
+perl -0pe 's/"verification": \[.*?\n   \]/"verification": []/s' "$sent/paper.json" >unverified.json
+expect 2 "nothing verifies it" "$bin" validate unverified.json
+head -c 300 sent.tar.xz >broken.tar.xz
+expect 2 "cannot be unpacked" "$bin" validate broken.tar.xz
+mkdir nothing
+expect 9 "0 records" "$bin" validate nothing
+expect 2 "no file gone" "$bin" validate gone
+
 # the model of more GPUs is what the committed record says
 root=$experiments/..
 of=$root/results/nvidia-h100-80gb-hbm3-x2/ha2009/section4-5-gpus

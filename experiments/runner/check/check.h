@@ -54,8 +54,6 @@ void rb_golden_record(rb_checker *c, const char *folder);
 void rb_golden_update_limits(rb_checker *c, const char *folder);
 /* Whether the recording was made by other code than the family's CUDA code of today, and at which commit: nobody has
  * seen what today's gives. */
-/* Whether the file says "# not recorded yet": a variant that no GPU host has run. */
-int rb_golden_is_owed(const rb_checker *c);
 int rb_golden_of_other_code(const rb_checker *c, char commit[32]);
 
 /* All checks of the variant under test; expects it to be available. */

@@ -61,15 +61,6 @@ int rb_golden_of_other_code(const rb_checker *c, char commit[32]) {
   return told && !rb_source_is_current(c->family->name, RB_CUDA, hash);
 }
 
-int rb_golden_is_owed(const rb_checker *c) {
-  char path[PATH], line[64] = "";
-  golden_path(c, c->golden, path);
-  FILE *f = open_file(path);
-  if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
-  if (f) fclose(f);
-  return strncmp(line, "# not recorded yet", 18) == 0;
-}
-
 /* Whether the recording says that it has no such case. */
 static int is_marked_missing(FILE *f, const char *name) {
   char line[1024], other[NAME];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/check/junit.h"
 
+#include "experiments/runner/base/markup.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/machine/build.h"
@@ -47,26 +48,6 @@ void rb_junit_free(rb_junit *j) {
   free(j->names), free(j->text), free(j);
 }
 
-/* Text of an attribute; what XML 1.0 forbids becomes a blank. */
-static void put(FILE *f, const char *s) {
-  for (; *s; s++) switch (*s) {
-      case '&':
-        fputs("&amp;", f);
-        break;
-      case '<':
-        fputs("&lt;", f);
-        break;
-      case '>':
-        fputs("&gt;", f);
-        break;
-      case '"':
-        fputs("&quot;", f);
-        break;
-      default:
-        fputc((unsigned char)*s < 0x20 ? ' ' : *s, f);
-    }
-}
-
 /* How many cases of the class have this name, this one included; it is remembered. */
 static int occurrence(rb_junit *j, const char *name) {
   int count = 1;
@@ -95,8 +76,8 @@ void rb_junit_case(rb_junit *j, const char *family, const char *variant, const c
   }
   const double now = rb_now();
   const int number = occurrence(j, name);
-  fputs("    <testcase classname=\"", j->cases), put(j->cases, class);
-  fputs("\" name=\"", j->cases), put(j->cases, name);
+  fputs("    <testcase classname=\"", j->cases), rb_put_escaped(j->cases, class);
+  fputs("\" name=\"", j->cases), rb_put_escaped(j->cases, name);
   if (number > 1) fprintf(j->cases, " (%d)", number);
   fprintf(j->cases, "\" time=\"%.6f\"", now - j->last);
   j->last = now;
@@ -106,13 +87,13 @@ void rb_junit_case(rb_junit *j, const char *family, const char *variant, const c
     return;
   }
   fprintf(j->cases, "><%s message=\"", outcome == RB_JUNIT_FAILED ? "failure" : "skipped");
-  put(j->cases, message);
+  rb_put_escaped(j->cases, message);
   fputs("\"/></testcase>\n", j->cases);
 }
 
 static void property(FILE *f, const char *name, const char *value) {
   fprintf(f, "      <property name=\"%s\" value=\"", name);
-  put(f, value);
+  rb_put_escaped(f, value);
   fputs("\"/>\n", f);
 }
 
@@ -144,7 +125,7 @@ rb_status rb_junit_write(rb_junit *j, const char *path) {
           "tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"%.3f\" timestamp=\"%s\" hostname=\"",
           j->count[0] + j->count[1] + j->count[2], j->count[RB_JUNIT_FAILED], j->count[RB_JUNIT_SKIPPED],
           rb_now() - j->began, when);
-  put(f, host);
+  rb_put_escaped(f, host);
   fputs("\">\n", f);
   properties(f);
   fwrite(j->text, 1, j->length, f);

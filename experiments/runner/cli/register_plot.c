@@ -2,7 +2,6 @@
 #include "experiments/runner/cli/register_plot.h"
 
 #include "experiments/runner/base/files.h"
-#include "datasets/manifest.h"
 #include "experiments/runner/report/plots.h"
 
 #include <limits.h>
@@ -37,53 +36,44 @@ static int write_data(FILE *f, const rb_solution *s, int y, int level) {
   return rows > 1 ? blocks : 0;
 }
 
-static void write_script(FILE *f, const rb_register_request *r, const char *folder, const char *style, int y,
-                         int blocks) {
-  char title[160];
-  snprintf(title, sizeof title, "register %s: %s over its iterations", r->solver->family->name,
-           r->solver->history[y].name);
-  for (char *c = title; *c; c++)
-    if (*c == '_') *c = ' ';
-  rb_plot_with(f, "cd ", folder, "\n"), rb_plot_with(f, "load ", style, "\n"),
-      rb_plot_with(f, "set title ", title, "\n");
-  fputs("set logscale y\nset format y '%.3g'\nset xlabel 'row of the history'\n", f);
-  if (blocks == 1) fputs("unset key\n", f);
-  for (int k = 0; k < 2; k++) {
-    fprintf(f, "set terminal %s font 'sans,11' size 960,560\nset output 'history.%s'\nplot ", k ? "pngcairo" : "svg",
-            k ? "png" : "svg");
-    for (int b = 0; b < blocks; b++)
-      fprintf(f, "%s'.history.dat' index %d with linespoints ls %d ps 0.4 title 'level %d'", b ? ", " : "", b,
-              b % 12 + 1, b + 1);
-    fputs("\n", f);
-  }
+/* Commands for the levels' blocks of the data. NULL without memory. */
+static char *commands_for(int blocks) {
+  char *commands = NULL;
+  size_t size = 0;
+  FILE *f = open_memstream(&commands, &size);
+  if (!f) return NULL;
+  fprintf(f, "set logscale y\nset format y '%%.3g'\nset xlabel 'row of the history'\n%splot ",
+          blocks == 1 ? "unset key\n" : "");
+  for (int b = 0; b < blocks; b++)
+    fprintf(f, "%s'.history.dat' index %d with linespoints ls %d ps 0.4 title 'level %d'", b ? ", " : "", b,
+            b % 12 + 1, b + 1);
+  fputs("\n", f);
+  fclose(f);
+  return commands;
 }
 
 rb_status rb_register_plot(const rb_register_request *r, const rb_solution *s) {
   rb_status st = RB_OK;
-  const char *home;
   const int y = lowered(r->solver);
-  char folder[PATH_MAX], data[PATH_MAX] = "", script[PATH_MAX] = "", style[PATH_MAX], path[PATH_MAX];
+  char data[PATH_MAX] = "", path[PATH_MAX], title[160], *commands = NULL;
   FILE *f = NULL;
   if (y < 0 || s->rows < 2) return RB_OK;
-  RB_TRY(rb_project_root(&home));
-  RB_CHECK(realpath(r->out, folder), RB_EIO, "no folder %s", r->out);
-  RB_TRY(rb_path(style, sizeof style, "%s/scripts/gnuplot/style.gp", home));
-  RB_TRY(rb_path(data, sizeof data, "%s/.history.dat", folder));
-  RB_TRY(rb_path(script, sizeof script, "%s/.history.gp", folder));
+  RB_TRY(rb_path(data, sizeof data, "%s/.history.dat", r->out));
   f = fopen(data, "w");
   RB_CHECK(f, RB_EIO, "cannot write %s", data);
   const int blocks = write_data(f, s, y, column(r->solver, "level"));
   fclose(f), f = NULL;
   if (!blocks) goto done;
   for (int k = 0; k < 2; k++) RB_TRY(rb_register_path(r, path, sizeof path, "history.%s", k ? "png" : "svg"));
-  f = fopen(script, "w");
-  RB_CHECK(f, RB_EIO, "cannot write %s", script);
-  write_script(f, r, folder, style, y, blocks);
-  fclose(f), f = NULL;
-  RB_TRY(rb_gnuplot(script));
+  snprintf(title, sizeof title, "register %s: %s over its iterations", r->solver->family->name,
+           r->solver->history[y].name);
+  for (char *c = title; *c; c++)
+    if (*c == '_') *c = ' ';
+  commands = commands_for(blocks);
+  RB_CHECK(commands, RB_ENOMEM, "host memory");
+  RB_TRY(rb_plot_draw(r->out, "history", title, commands));
 done:
-  if (f) fclose(f);
+  free(commands);
   if (*data) unlink(data);
-  if (*script) unlink(script);
   return st;
 }

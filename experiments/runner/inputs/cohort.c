@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,16 @@ rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_coh
 done:
   if (st != RB_OK) rb_cohort_free(out);
   return st;
+}
+
+void rb_cohort_scale(rb_cohort *c) {
+  const int64_t n = rb_grid_points(c->grid);
+  float low = c->image[0][0], high = low;
+  for (int k = 0; k < c->count; k++)
+    for (int64_t i = 0; i < n; i++) low = fminf(low, c->image[k][i]), high = fmaxf(high, c->image[k][i]);
+  for (int k = 0; k < c->count; k++)
+    for (int64_t i = 0; i < n; i++)
+      c->image[k][i] = fminf(fmaxf((c->image[k][i] - low) / (high - low), 0.0f), 1.0f); /* rounding stays inside */
 }
 
 void rb_cohort_free(rb_cohort *c) {

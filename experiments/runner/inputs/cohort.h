@@ -45,5 +45,7 @@ rb_status rb_cohort_read(const rb_cohort_request *r, const rb_team *team, rb_coh
 /* By name: "phantom", heads under deformations of their own; "nirep", the first brains that are here. All images.
  * RB_ENOTFOUND: fewer are here. */
 rb_status rb_cohort_known(const char *name, int images, rb_resampling how, rb_grid grid, rb_cohort *out);
+/* All values to [0, 1] by the least and greatest of all images. Every image is here. */
+void rb_cohort_scale(rb_cohort *c);
 void rb_cohort_free(rb_cohort *c);
 #endif

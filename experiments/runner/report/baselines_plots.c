@@ -62,27 +62,16 @@ done:
 static rb_status draw(const char *folder, const char *stem, const char *title, const rb_baselines *b,
                       void (*plot)(const rb_baselines *, FILE *)) {
   rb_status st = RB_OK;
-  const char *home;
-  char script[PATH_MAX], style[PATH_MAX], absolute[PATH_MAX];
-  FILE *f = NULL;
-  RB_TRY(rb_project_root(&home));
-  RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
-  RB_TRY(rb_path(style, sizeof style, "%s/scripts/gnuplot/style.gp", home));
-  RB_TRY(rb_path(script, sizeof script, "%s/%s.gp", absolute, stem));
-  f = fopen(script, "w");
-  RB_CHECK(f, RB_EIO, "cannot write plots into %s", folder);
-  rb_plot_with(f, "cd ", absolute, "\n"), rb_plot_with(f, "load ", style, "\n"),
-      rb_plot_with(f, "set title ", title, "\n");
-  for (int k = 0; k < 2; k++) {
-    fprintf(f, "set terminal %s font 'sans,11' size 960,560\nset output '%s.%s'\n", k ? "pngcairo" : "svg", stem,
-            k ? "png" : "svg");
-    plot(b, f);
-  }
-  fclose(f), f = NULL;
-  st = rb_gnuplot(script);
-  unlink(script);
+  char *commands = NULL;
+  size_t size = 0;
+  FILE *f = open_memstream(&commands, &size);
+  RB_CHECK(f, RB_ENOMEM, "host memory");
+  plot(b, f);
+  fclose(f);
+  RB_CHECK(commands, RB_ENOMEM, "host memory");
+  RB_TRY(rb_plot_draw(folder, stem, title, commands));
 done:
-  if (f) fclose(f);
+  free(commands);
   return st;
 }
 

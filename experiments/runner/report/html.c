@@ -2,6 +2,7 @@
 #include "experiments/runner/report/html.h"
 
 #include "experiments/runner/base/files.h"
+#include "experiments/runner/base/markup.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
 
@@ -35,26 +36,6 @@ void rb_html_free(rb_html *h) {
 
 /* ---- text ------------------------------------------------------------------------------------------------- */
 
-/* Records come from elsewhere: nothing in them is markup. */
-static void put(FILE *f, const char *s) {
-  for (; *s; s++) switch (*s) {
-      case '&':
-        fputs("&amp;", f);
-        break;
-      case '<':
-        fputs("&lt;", f);
-        break;
-      case '>':
-        fputs("&gt;", f);
-        break;
-      case '"':
-        fputs("&quot;", f);
-        break;
-      default:
-        fputc((unsigned char)*s < ' ' && *s != '\n' ? ' ' : *s, f);
-    }
-}
-
 /* A name for links: letters, digits and dashes. */
 static void put_anchor(FILE *f, const rb_judged *j) {
   char name[512];
@@ -75,7 +56,7 @@ static const char *class_of(const char *verdict) {
 }
 static void put_verdict(FILE *f, const char *verdict) {
   fprintf(f, "<span class=\"%s\">", class_of(verdict));
-  put(f, verdict);
+  rb_put_escaped(f, verdict);
   fputs("</span>", f);
 }
 
@@ -101,7 +82,7 @@ static void put_cells(FILE *f, const rb_table *t) {
   fputs("<div class=\"scroll\"><table><thead><tr>", f);
   for (int c = 0; c < t->columns; c += is_judged(t, c) ? 3 : 1) {
     if (c == last && !notes) continue;
-    fputs("<th>", f), put(f, at(t, 0, c)), fputs("</th>", f);
+    fputs("<th>", f), rb_put_escaped(f, at(t, 0, c)), fputs("</th>", f);
   }
   fputs("</tr></thead><tbody>\n", f);
   for (int r = 1; r < t->rows; r++) {
@@ -116,9 +97,9 @@ static void put_cells(FILE *f, const rb_table *t) {
       if (c == last)
         put_verdict(f, at(t, r, c));
       else
-        put(f, at(t, r, c));
+        rb_put_escaped(f, at(t, r, c));
       if (is_judged(t, c) && *at(t, r, c + 1)) {
-        fputs(" <span class=\"printed\">(", f), put(f, at(t, r, c + 1)), fputs(")</span> ", f);
+        fputs(" <span class=\"printed\">(", f), rb_put_escaped(f, at(t, r, c + 1)), fputs(")</span> ", f);
         put_verdict(f, at(t, r, c + 2));
       }
       fputs("</td>", f);
@@ -127,7 +108,7 @@ static void put_cells(FILE *f, const rb_table *t) {
   }
   fputs("</tbody></table></div>\n", f);
   if (skipped)
-    fprintf(f, "<p class=\"small\">%d cases were skipped; the first because: ", skipped), put(f, why),
+    fprintf(f, "<p class=\"small\">%d cases were skipped; the first because: ", skipped), rb_put_escaped(f, why),
         fputs("</p>\n", f);
 }
 
@@ -136,9 +117,9 @@ static void put_claims(FILE *f, const rb_table *t) {
   fputs("<div class=\"scroll\"><table><thead><tr><th>claim</th><th>verdict</th><th>why</th></tr></thead><tbody>\n",
         f);
   for (int r = 1; r < t->rows; r++) {
-    fputs("<tr><td class=\"text\">", f), put(f, at(t, r, 0)), fputs("</td><td>", f);
+    fputs("<tr><td class=\"text\">", f), rb_put_escaped(f, at(t, r, 0)), fputs("</td><td>", f);
     put_verdict(f, at(t, r, 1));
-    fputs("</td><td class=\"text\">", f), put(f, at(t, r, 2)), fputs("</td></tr>\n", f);
+    fputs("</td><td class=\"text\">", f), rb_put_escaped(f, at(t, r, 2)), fputs("</td></tr>\n", f);
   }
   fputs("</tbody></table></div>\n", f);
 }
@@ -173,16 +154,16 @@ static void put_figure(FILE *f, const rb_judged *j, const rb_plot *p) {
   if (read_picture(path, LARGEST_SVG, &text, &size)) {
     const char *svg = strstr(text, "<svg");
     if (svg)
-      fputs("<figure>", f), fputs(svg, f), fputs("<figcaption>", f), put(f, p->title),
+      fputs("<figure>", f), fputs(svg, f), fputs("<figcaption>", f), rb_put_escaped(f, p->title),
           fputs("</figcaption></figure>\n", f);
     free(text);
     return;
   }
   snprintf(path, sizeof path, "%s/%.200s.png", j->folder, p->file);
   if (!read_picture(path, LARGEST_PNG, &text, &size)) return;
-  fputs("<figure><img alt=\"", f), put(f, p->title), fputs("\" src=\"data:image/png;base64,", f);
+  fputs("<figure><img alt=\"", f), rb_put_escaped(f, p->title), fputs("\" src=\"data:image/png;base64,", f);
   put_base64(f, (const unsigned char *)text, size);
-  fputs("\"><figcaption>", f), put(f, p->title), fputs("</figcaption></figure>\n", f);
+  fputs("\"><figcaption>", f), rb_put_escaped(f, p->title), fputs("</figcaption></figure>\n", f);
   free(text);
 }
 
@@ -191,13 +172,13 @@ static void put_figure(FILE *f, const rb_judged *j, const rb_plot *p) {
 static void put_provenance(FILE *f, const rb_judged *j) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
                *build = json_object_get(j->record, "regbench");
-  fputs("<p class=\"small\">", f), put(f, rb_json_text(m, "name", "?")), fputs("; ", f);
-  put(f, rb_json_text(json_object_get(m, "cpu"), "model", "?"));
+  fputs("<p class=\"small\">", f), rb_put_escaped(f, rb_json_text(m, "name", "?")), fputs("; ", f);
+  rb_put_escaped(f, rb_json_text(json_object_get(m, "cpu"), "model", "?"));
   fprintf(f, ", %lld threads", (long long)json_integer_value(json_object_get(json_object_get(m, "cpu"), "threads")));
-  if (json_is_object(gpu)) fputs("; driver ", f), put(f, rb_json_text(gpu, "driver", "?"));
-  fputs("; preset ", f), put(f, rb_json_text(j->record, "preset", "?"));
-  fputs("; ", f), put(f, rb_json_text(j->record, "created", "")), fputs("; regbench at ", f);
-  put(f, rb_json_text(build, "commit", "?"));
+  if (json_is_object(gpu)) fputs("; driver ", f), rb_put_escaped(f, rb_json_text(gpu, "driver", "?"));
+  fputs("; preset ", f), rb_put_escaped(f, rb_json_text(j->record, "preset", "?"));
+  fputs("; ", f), rb_put_escaped(f, rb_json_text(j->record, "created", "")), fputs("; regbench at ", f);
+  rb_put_escaped(f, rb_json_text(build, "commit", "?"));
   fputs(json_is_true(json_object_get(build, "dirty")) ? " (with uncommitted changes)</p>\n" : "</p>\n", f);
   if (json_is_false(json_object_get(j->record, "complete")))
     fputs("<p class=\"small\">Not complete: cases of the preset are missing.</p>\n", f);
@@ -206,10 +187,11 @@ static void put_provenance(FILE *f, const rb_judged *j) {
 static void put_section(FILE *f, const rb_judged *j, const rb_table *cells, const rb_table *claims) {
   const rb_descriptor *d = j->descriptor;
   fputs("<section id=\"", f), put_anchor(f, j), fputs("\"><h2>", f);
-  put(f, d->paper), fputs("/", f), put(f, d->name), fputs("</h2><p>", f), put(f, d->title), fputs("</p>\n", f);
+  rb_put_escaped(f, d->paper), fputs("/", f), rb_put_escaped(f, d->name), fputs("</h2><p>", f),
+      rb_put_escaped(f, d->title), fputs("</p>\n", f);
   put_provenance(f, j);
-  fputs("<details><summary>Source and notes</summary><p>", f), put(f, d->source), fputs("</p><p>", f);
-  put(f, d->note ? d->note : ""), fputs("</p></details>\n", f);
+  fputs("<details><summary>Source and notes</summary><p>", f), rb_put_escaped(f, d->source), fputs("</p><p>", f);
+  rb_put_escaped(f, d->note ? d->note : ""), fputs("</p></details>\n", f);
   for (unsigned k = 0; k < d->plots_count; k++) put_figure(f, j, &d->plots[k]);
   put_cells(f, cells);
   put_claims(f, claims);
@@ -237,11 +219,11 @@ static void put_line(rb_html *h, const rb_judged *j, const rb_verdicts *v) {
   }
   if (strcmp(h->paper, j->descriptor->paper) != 0) {
     snprintf(h->paper, sizeof h->paper, "%s", j->descriptor->paper);
-    fputs("<tr class=\"paper\"><th colspan=\"8\">", f), put(f, h->paper), fputs("</th></tr>\n", f);
+    fputs("<tr class=\"paper\"><th colspan=\"8\">", f), rb_put_escaped(f, h->paper), fputs("</th></tr>\n", f);
   }
-  fputs("<tr><td><a href=\"#", f), put_anchor(f, j), fputs("\">", f), put(f, j->descriptor->name),
+  fputs("<tr><td><a href=\"#", f), put_anchor(f, j), fputs("\">", f), rb_put_escaped(f, j->descriptor->name),
       fputs("</a></td><td>", f);
-  put(f, rb_json_text(json_object_get(j->record, "machine"), "name", "?")), fputs("</td>", f);
+  rb_put_escaped(f, rb_json_text(json_object_get(j->record, "machine"), "name", "?")), fputs("</td>", f);
   put_share(f, v->reproduced[RB_CELL_PRINTED], v->reproduced[RB_CELL_PRINTED] + v->differs[RB_CELL_PRINTED]);
   put_share(f, v->reproduced[RB_CELL_AS], v->reproduced[RB_CELL_AS] + v->differs[RB_CELL_AS]);
   put_share(f, v->holds, v->holds + v->fails);

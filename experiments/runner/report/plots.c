@@ -9,6 +9,7 @@
 #include "experiments/runner/base/interrupt.h"
 #include "kernels/base/process.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,30 @@ rb_status rb_gnuplot(const char *script) {
   RB_CHECK(code == 0, RB_EIO, "gnuplot could not draw %.*s; its complaint stands above", (int)strlen(script) - 3,
            script);
 done:
+  return st;
+}
+
+rb_status rb_plot_draw(const char *folder, const char *stem, const char *title, const char *commands) {
+  rb_status st = RB_OK;
+  const char *home;
+  char script[PATH_MAX] = "", style[PATH_MAX], absolute[PATH_MAX];
+  FILE *f = NULL;
+  RB_TRY(rb_project_root(&home));
+  RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
+  RB_TRY(rb_path(style, sizeof style, "%s/scripts/gnuplot/style.gp", home));
+  RB_TRY(rb_path(script, sizeof script, "%s/%s.gp", absolute, stem));
+  f = fopen(script, "w");
+  RB_CHECK(f, RB_EIO, "cannot write plots into %s", folder);
+  rb_plot_with(f, "cd ", absolute, "\n"), rb_plot_with(f, "load ", style, "\n"),
+      rb_plot_with(f, "set title ", title, "\n");
+  for (int k = 0; k < 2; k++)
+    fprintf(f, "set terminal %s font 'sans,11' size 960,560\nset output '%s.%s'\n%s", k ? "pngcairo" : "svg", stem,
+            k ? "png" : "svg", commands);
+  fclose(f), f = NULL;
+  st = rb_gnuplot(script);
+done:
+  if (f) fclose(f);
+  if (*script) unlink(script); /* it holds this machine's paths */
   return st;
 }
 

@@ -13,6 +13,9 @@ int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, con
 
 /* gnuplot on a script, "PLOT.gp" beside the plot. RB_EUNSUPPORTED: it is not installed; RB_EIO; RB_EINTERRUPTED. */
 rb_status rb_gnuplot(const char *script);
+/* `commands` (a plot, without terminal and title) in FOLDER as STEM.svg and STEM.png, by the house's style; data
+ * files are named from that folder. As rb_gnuplot. */
+rb_status rb_plot_draw(const char *folder, const char *stem, const char *title, const char *commands);
 /* A gnuplot string: records come from elsewhere, and gnuplot runs what stands in backquotes within double quotes. */
 void rb_plot_quoted(FILE *f, const char *s);
 /* The same after a word and before another: `before`'text'`after`. */

@@ -13,7 +13,7 @@ typedef struct {
   int records, cases, contradictions, incomplete, dirty;
 } rb_validation;
 
-/* Each contradiction is a line on `out`; the counts grow. RB_EFORMAT and so on: it is no record, or its descriptor or
- * a picture is not what its checksum says. */
+/* Each contradiction is a line on `out`; the counts grow. What rb_record_load
+ * refuses: it is no record, a case is there twice or valid without a verification, a checksum is another. */
 rb_status rb_validate_record(const char *path, FILE *out, rb_validation *counts);
 #endif

@@ -133,16 +133,6 @@ static void members(const state *s, int subset, const float **images) {
 
 /* ---- set-up ----------------------------------------------------------------------------------------------- */
 
-static void scale_cohort(const rb_cohort *c) {
-  const int64_t n = rb_grid_points(c->grid);
-  float low = c->image[0][0], high = low;
-  for (int k = 0; k < c->count; k++)
-    for (int64_t i = 0; i < n; i++) low = fminf(low, c->image[k][i]), high = fmaxf(high, c->image[k][i]);
-  for (int k = 0; k < c->count; k++)
-    for (int64_t i = 0; i < n; i++)
-      c->image[k][i] = fminf(fmaxf((c->image[k][i] - low) / (high - low), 0.0f), 1.0f); /* rounding stays inside */
-}
-
 static rb_status setup_means(state *s) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(s->c->grid);
@@ -166,7 +156,7 @@ static rb_status setup_kind(const rb_case *c, const rb_backend *b, int atlases, 
   RB_TRY(numbers_of(c, &k));
   s->images = k.images;
   RB_TRY(rb_cohort_known(rb_case_axis(c, "data", "phantom"), k.cohort, RB_ANTIALIAS, c->grid, &s->cohort));
-  scale_cohort(&s->cohort);
+  rb_cohort_scale(&s->cohort);
   s->subset = calloc((size_t)k.subsets, sizeof *s->subset);
   RB_CHECK(s->subset, RB_ENOMEM, "host memory");
   draw_subsets(s, k.cohort, k.subsets);

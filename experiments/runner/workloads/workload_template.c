@@ -77,16 +77,6 @@ static void teardown(void *p) {
   free(s);
 }
 
-/* One range for all. */
-static void scale(rb_cohort *cohort) {
-  const int64_t n = rb_grid_points(cohort->grid);
-  float low = cohort->image[0][0], high = low;
-  for (int k = 0; k < cohort->count; k++)
-    for (int64_t i = 0; i < n; i++) low = fminf(low, cohort->image[k][i]), high = fmaxf(high, cohort->image[k][i]);
-  for (int k = 0; k < cohort->count; k++)
-    for (int64_t i = 0; i < n; i++) cohort->image[k][i] = (cohort->image[k][i] - low) / (high - low);
-}
-
 static rb_status write_files(const state *s) {
   rb_status st = RB_OK;
   static const rb_affine lps = {{{-1, 0, 0, 0}, {0, -1, 0, 0}, {0, 0, 1, 0}}, 1};
@@ -125,7 +115,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   const ssize_t length = readlink("/proc/self/exe", s->program, sizeof s->program - 1);
   RB_CHECK(length > 0, RB_EIO, "cannot tell where this program lies");
   RB_TRY(rb_cohort_known(rb_case_axis(c, "data", "phantom"), images, RB_ANTIALIAS, c->grid, &s->cohort));
-  scale(&s->cohort);
+  rb_cohort_scale(&s->cohort);
   RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
   RB_TRY(write_files(s));
   *out = s;
