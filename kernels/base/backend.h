@@ -17,7 +17,7 @@ extern "C" {
 
 typedef enum { RB_CPU = 0, RB_CUDA = 1, RB_BACKENDS = 2 } rb_backend_kind;
 
-enum { RB_STAMPS = 4096 };
+enum { RB_STAMPS = 4096, RB_LANES = 8 };
 
 typedef struct rb_backend {
   const char *name; /* "cpu", "cuda" */
@@ -44,6 +44,12 @@ typedef struct rb_backend {
   rb_status (*record_end)(void **recording);
   rb_status (*replay)(void *recording);
   void (*drop)(void *recording);
+  /* Work whose parts may run side by side. fork: lanes 0 to lanes - 1 (at most RB_LANES) begin behind what was issued
+   * so far. lane: what follows is issued to that one, and plans that are made belong to it. join: what follows is
+   * issued behind all of them, in the one order that there was before. Also while recording. NULL: one order only. */
+  rb_status (*fork)(int lanes);
+  void (*lane)(int k);
+  rb_status (*join)(void);
   const struct rb_device_team_ops *team; /* sums over a team of arrays here (device_team.h); NULL: by the hosts */
   int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
                  */

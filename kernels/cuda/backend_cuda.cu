@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CUDA memory, stream and event timer of the current device. */
+/* CUDA memory and event timer of the current device. */
 #include "kernels/base/device_team.h"
 #include "kernels/base/team.h"
 #include "kernels/cuda/cuda.cuh"
 #include "kernels/cuda/pinned.h"
+#include "kernels/cuda/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The stream of all kernels and copies, the timer's two events, and the size of the L2 cache. */
-static cudaStream_t stream;
+/* The timer's two events, and the size of the L2 cache. */
 static cudaEvent_t begin_event, end_event;
 static int l2_bytes;
-
-extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 
 /* Clears the thread's error as a side effect. Other errors have the runtime's own text. */
 extern "C" const char *rb_cuda_explain(int error) {
@@ -53,8 +51,8 @@ static void cuda_release(void *p) { cudaFree(p); }
 /* One copy, and a wait for it: what is used where pinned stages could not be had. */
 static rb_status copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind) {
   rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaMemcpyAsync(dst, src, bytes, kind, stream));
-  RB_CUDA_TRY(cudaStreamSynchronize(stream));
+  RB_CUDA_TRY(cudaMemcpyAsync(dst, src, bytes, kind, rb_cuda_stream()));
+  RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
 done:
   return st;
 }
@@ -104,12 +102,13 @@ static rb_status cuda_upload(void *dst, const void *src, size_t bytes) {
     /* The copy that last used this stage must have left it before the host fills it again. */
     RB_CUDA_TRY(cudaEventSynchronize(stage_events[k]));
     copy_on_host(stage, (const char *)src + at, stage_bytes(bytes, at));
-    RB_CUDA_TRY(cudaMemcpyAsync((char *)dst + at, stage, stage_bytes(bytes, at), cudaMemcpyHostToDevice, stream));
-    RB_CUDA_TRY(cudaEventRecord(stage_events[k], stream));
+    RB_CUDA_TRY(
+        cudaMemcpyAsync((char *)dst + at, stage, stage_bytes(bytes, at), cudaMemcpyHostToDevice, rb_cuda_stream()));
+    RB_CUDA_TRY(cudaEventRecord(stage_events[k], rb_cuda_stream()));
   }
   /* The caller of a large upload may free its memory: it was copied to stages already, but the device's copy is
    * waited for, too. */
-  if (bytes >= LARGE) RB_CUDA_TRY(cudaStreamSynchronize(stream));
+  if (bytes >= LARGE) RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
 done:
   return st;
 }
@@ -128,8 +127,8 @@ static rb_status cuda_download(void *dst, const void *src, size_t bytes) {
     if (k < count) {
       const unsigned s = (unsigned)(first + k) % STAGES;
       RB_CUDA_TRY(cudaMemcpyAsync(stages + (size_t)s * STAGE, (const char *)src + k * STAGE,
-                                  stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, stream));
-      RB_CUDA_TRY(cudaEventRecord(stage_events[s], stream));
+                                  stage_bytes(bytes, k * STAGE), cudaMemcpyDeviceToHost, rb_cuda_stream()));
+      RB_CUDA_TRY(cudaEventRecord(stage_events[s], rb_cuda_stream()));
     }
     /* The first turns only fill the stages. */
     if (k + 1 < STAGES || k + 1 - STAGES >= count) continue;
@@ -145,14 +144,14 @@ done:
 /* Asynchronous: in order with the kernels of the stream. */
 static rb_status cuda_fill(void *dst, int byte, size_t bytes) {
   rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaMemsetAsync(dst, byte, bytes, stream));
+  RB_CUDA_TRY(cudaMemsetAsync(dst, byte, bytes, rb_cuda_stream()));
 done:
   return st;
 }
 /* All that was issued so far is done on return. */
 static rb_status cuda_sync(void) {
   rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaStreamSynchronize(stream));
+  RB_CUDA_TRY(cudaStreamSynchronize(rb_cuda_stream()));
 done:
   return st;
 }
@@ -160,7 +159,7 @@ done:
  * included. */
 static rb_status cuda_timer_start(void) {
   rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaEventRecord(begin_event, stream));
+  RB_CUDA_TRY(cudaEventRecord(begin_event, rb_cuda_stream()));
 done:
   return st;
 }
@@ -168,7 +167,7 @@ done:
 static rb_status cuda_timer_stop(double *seconds) {
   rb_status st = RB_OK;
   float ms = 0;
-  RB_CUDA_TRY(cudaEventRecord(end_event, stream));
+  RB_CUDA_TRY(cudaEventRecord(end_event, rb_cuda_stream()));
   RB_CUDA_TRY(cudaEventSynchronize(end_event));
   RB_CUDA_TRY(cudaEventElapsedTime(&ms, begin_event, end_event));
   *seconds = 1e-3 * (double)ms;
@@ -180,7 +179,7 @@ static cudaEvent_t stamps[RB_STAMPS];
 static rb_status cuda_stamp(int i) {
   rb_status st = RB_OK;
   if (!stamps[i]) RB_CUDA_TRY(cudaEventCreate(&stamps[i]));
-  RB_CUDA_TRY(cudaEventRecord(stamps[i], stream));
+  RB_CUDA_TRY(cudaEventRecord(stamps[i], rb_cuda_stream()));
 done:
   return st;
 }
@@ -204,39 +203,6 @@ done:
 /* Of the device that the process drives. */
 static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
 
-/* Between begin and end the stream's work becomes nodes of a graph. Only calls of this thread are held to the
- * rules. */
-static rb_status cuda_record_begin(void) {
-  rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-done:
-  return st;
-}
-/* On failure *recording is NULL, and the caller launches its work one by one. */
-static rb_status cuda_record_end(void **recording) {
-  rb_status st = RB_OK;
-  cudaGraph_t graph = NULL;
-  cudaGraphExec_t exec = NULL;
-  *recording = NULL;
-  RB_CUDA_TRY(cudaStreamEndCapture(stream, &graph));
-  /* The executable graph is all that replay needs; the graph that it was made from goes. */
-  RB_CUDA_TRY(cudaGraphInstantiate(&exec, graph, 0));
-  *recording = exec;
-done:
-  if (graph) cudaGraphDestroy(graph);
-  return st;
-}
-/* One launch of the recorded graph, in order with the stream's other work. */
-static rb_status cuda_replay(void *recording) {
-  rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaGraphLaunch((cudaGraphExec_t)recording, stream));
-done:
-  return st;
-}
-static void cuda_drop(void *recording) {
-  if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
-}
-
 /* In the order of rb_backend's fields; the last tells whether kernels are emulated on a CPU. */
 static const rb_backend backend = {
     "cuda",
@@ -253,10 +219,13 @@ static const rb_backend backend = {
     cuda_stamp_interval,
     cuda_memory,
     cuda_cache_bytes,
-    cuda_record_begin,
-    cuda_record_end,
-    cuda_replay,
-    cuda_drop,
+    rb_cuda_record_begin,
+    rb_cuda_record_end,
+    rb_cuda_replay,
+    rb_cuda_drop,
+    rb_cuda_fork,
+    rb_cuda_lane,
+    rb_cuda_join,
     &rb_device_team_nccl,
 #ifdef RB_CUDA_EMULATED
     1,
@@ -306,7 +275,7 @@ static rb_status open_device(void) {
   RB_CHECK(e == cudaSuccess, RB_EDEVICE, "%s", rb_cuda_explain((int)e));
   RB_TRY(choose_device(count, &device));
   RB_CUDA_TRY(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device));
-  RB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  RB_TRY(rb_cuda_open_stream());
   RB_CUDA_TRY(cudaEventCreate(&begin_event));
   RB_CUDA_TRY(cudaEventCreate(&end_event));
   for (int i = 0; i < STAGES; i++) RB_CUDA_TRY(cudaEventCreateWithFlags(&stage_events[i], cudaEventDisableTiming));

@@ -25,6 +25,14 @@ typedef struct {
   double difference;      /* |mean - D_i|^2 of the iteration before */
 } rb_atlas_member;
 
+/* What an image needs while it is moved. Images that are moved side by side are in lanes of their own (backend.h). */
+typedef struct {
+  rb_l2force_plan *force;
+  rb_helmholtz_plan *helmholtz;
+  rb_compose_plan *compose;
+  rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
+} rb_atlas_lane;
+
 struct rb_atlas {
   const rb_variant *variant;
   const rb_atlas_config *config;
@@ -41,13 +49,11 @@ struct rb_atlas {
   double reference_low, reference_scale;
 
   /* of the level under way */
-  rb_l2force_plan *force;
-  rb_helmholtz_plan *helmholtz;
-  rb_compose_plan *compose;
+  rb_atlas_lane lane[RB_LANES]; /* the first: of whatever is not moved side by side */
+  int lanes;
   rb_average_plan *average;
   rb_field_plan *field;
-  rb_array mean;       /* [n] */
-  rb_array f, v, next; /* [3][n]: force; velocity, then displacement of the step; u to come */
+  rb_array mean; /* [n] */
   double omega;
   struct rb_atlas_replays *replays;     /* iterations without the host, or NULL */
   rb_atlas_member room_for;             /* with options.stream: arrays of the image that is visited */
@@ -131,11 +137,13 @@ rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own);
 rb_status rb_atlas_clip(rb_atlas *a);
 /* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */
 void rb_atlas_unclip(const rb_atlas *a, float beyond, const float *part, float *out);
-/* The velocity of the force in a->f: a->v, or the image's own, which sweeps improve. first: of its level. */
-rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_member *m, int first, rb_array *out);
+/* The velocity of the force in lane->f: lane->v, or the image's own, which sweeps improve. first: of its level. */
+rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_lane *lane, rb_atlas_member *m, int first, rb_array *out);
 /* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the
  * variant says so, in one process, without a profile. */
 int rb_atlas_replays(const rb_atlas *a);
+/* How many of `own` images are moved side by side: 1 where iterations are not recorded. */
+int rb_atlas_lanes(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own);
 /* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many.
  * Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: differences, steps, halvings. */
 rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);

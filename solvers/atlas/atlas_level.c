@@ -9,13 +9,14 @@ size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->
 
 /* ---- plans and arrays ------------------------------------------------------------------------------------- */
 
-/* Kernels of the level's grid. Spacing is 1: lengths are voxels of the level, so the operator L = -alpha Laplacian
- * - beta grad div + gamma means another thing in mm on every level. omega of over-relaxation depends on the grid,
- * too. */
-static rb_status make_plans(rb_atlas *a) {
+/* A lane's kernels of the level's grid, and its arrays. Spacing is 1: lengths are voxels of the level, so the
+ * operator L = -alpha Laplacian - beta grad div + gamma means another thing in mm on every level. omega of
+ * over-relaxation depends on the grid, too. */
+static rb_status make_lane(rb_atlas *a, rb_atlas_lane *lane) {
   rb_status st = RB_OK;
   const rb_atlas_config *c = a->config;
   const rb_atlas_options *o = &a->options;
+  const int64_t n = rb_grid_points(a->grid);
   const rb_l2force_desc force = {.grid = a->grid, .spacing = {1, 1, 1}, .dtype = c->dtype};
   const rb_helmholtz_desc helmholtz = {.grid = a->grid,
                                        .spacing = {1, 1, 1},
@@ -25,16 +26,50 @@ static rb_status make_plans(rb_atlas *a) {
                                        .border = 1,
                                        .dtype = c->dtype};
   const rb_compose_desc compose = {.grid = a->grid, .dtype = c->dtype};
-  const rb_average_desc average = {.count = rb_grid_points(a->grid), .kind = o->sum, .dtype = c->dtype};
-  const rb_field_desc field = {.count = 3 * rb_grid_points(a->grid), .dtype = c->dtype};
   const rb_variant *v;
   RB_TRY(rb_variant_find(&rb_l2force_family, c->l2force, &v));
-  RB_TRY(rb_l2force_create(v, &force, &a->force));
+  RB_TRY(rb_l2force_create(v, &force, &lane->force));
   RB_TRY(rb_variant_find(&rb_helmholtz_family, c->helmholtz, &v));
-  RB_TRY(rb_helmholtz_create(v, &helmholtz, &a->helmholtz));
+  RB_TRY(rb_helmholtz_create(v, &helmholtz, &lane->helmholtz));
   a->omega = rb_helmholtz_omega(&helmholtz, o->omega);
   RB_TRY(rb_variant_find(&rb_compose_family, c->compose, &v));
-  RB_TRY(rb_compose_create(v, &compose, &a->compose));
+  RB_TRY(rb_compose_create(v, &compose, &lane->compose));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->f));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->v));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->next));
+done:
+  return st;
+}
+static void drop_lane(rb_atlas_lane *lane) {
+  rb_array_destroy(&lane->next), rb_array_destroy(&lane->v), rb_array_destroy(&lane->f);
+  rb_compose_destroy(lane->compose), rb_helmholtz_destroy(lane->helmholtz), rb_l2force_destroy(lane->force);
+  *lane = (rb_atlas_lane){0};
+}
+
+/* A plan belongs to the lane that it is made in. */
+static rb_status make_lanes(rb_atlas *a) {
+  rb_status st = RB_OK;
+  a->lanes = rb_atlas_replays(a) ? rb_atlas_lanes(a->config, &a->options, a->grid, a->own) : 1;
+  if (a->lanes == 1) return make_lane(a, a->lane);
+  RB_TRY(a->backend->fork(a->lanes));
+  for (int k = 0; k < a->lanes && st == RB_OK; k++) {
+    a->backend->lane(k);
+    st = make_lane(a, &a->lane[k]);
+  }
+  const rb_status joined = a->backend->join();
+  if (st == RB_OK) st = joined;
+done:
+  return st;
+}
+
+/* Of the whole level. */
+static rb_status make_plans(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const rb_atlas_config *c = a->config;
+  const rb_average_desc average = {.count = rb_grid_points(a->grid), .kind = a->options.sum, .dtype = c->dtype};
+  const rb_field_desc field = {.count = 3 * rb_grid_points(a->grid), .dtype = c->dtype};
+  const rb_variant *v;
+  RB_TRY(make_lanes(a));
   RB_TRY(rb_variant_find(&rb_average_family, c->average, &v));
   RB_TRY(rb_average_create(v, &average, &a->average));
   RB_TRY(rb_field_create(rb_field_variant(a->backend->kind), &field, &a->field));
@@ -42,17 +77,14 @@ done:
   return st;
 }
 
-/* Shared by all images: mean, force, velocity, the displacement to come. An image has its own copy, its warped copy
+/* Shared by all images: the mean. An image has its own copy, its warped copy
  * and u; with sweeps also the velocity that the next iteration's sweeps improve, 0 at the level's start. */
 static rb_status make_arrays(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   const rb_dtype type = a->config->dtype;
-  const int direct = rb_helmholtz_is_direct(a->helmholtz->variant); /* transforms: no start needed */
+  const int direct = rb_helmholtz_is_direct(a->lane->helmholtz->variant); /* transforms: no start needed */
   RB_TRY(rb_array_create(a->backend, type, n, &a->mean));
-  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->f));
-  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->v));
-  RB_TRY(rb_array_create(a->backend, type, 3 * n, &a->next));
   if (a->options.stream) RB_TRY(rb_atlas_stream_begin(a, !direct));
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
@@ -95,7 +127,7 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   if (m->kept) {
     RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
     RB_TRY(rb_array_put_floats(m->u, a->room));
-    if (m->warped.data) RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
+    if (m->warped.data) RB_TRY(rb_compose_warp(a->lane->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
   } else {
     RB_TRY(rb_array_fill(m->u, 0));
     if (m->warped.data) RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
@@ -137,10 +169,10 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
     rb_array_destroy(&m->image), rb_array_destroy(&m->warped), rb_array_destroy(&m->u), rb_array_destroy(&m->v);
   }
   rb_atlas_stream_end(a);
-  rb_array_destroy(&a->next), rb_array_destroy(&a->v), rb_array_destroy(&a->f), rb_array_destroy(&a->mean);
-  rb_field_destroy(a->field), rb_average_destroy(a->average), rb_compose_destroy(a->compose);
-  rb_helmholtz_destroy(a->helmholtz), rb_l2force_destroy(a->force);
-  a->field = NULL, a->average = NULL, a->compose = NULL, a->helmholtz = NULL, a->force = NULL;
+  rb_array_destroy(&a->mean);
+  rb_field_destroy(a->field), rb_average_destroy(a->average);
+  a->field = NULL, a->average = NULL;
+  for (int k = 0; k < RB_LANES; k++) drop_lane(&a->lane[k]);
   return st;
 }
 

@@ -3,17 +3,20 @@
  * steps and differences stay on the backend, where a step is halved when its image's difference rises. The host looks
  * after a burst of iterations. Results have the bits of iterations that are issued one by one.
  *
- * An iteration makes each image's new displacement in a->next and swaps the two, so with m moving images the same
- * addresses come back after m + 1 iterations: as many recordings are made, one a phase. */
+ * Images of small grids leave most of a GPU idle, so they are moved side by side, each in the lane of its number
+ * modulo the lanes. An iteration makes an image's new displacement in its lane's `next` and swaps the two, so with m
+ * moving images in a lane the same addresses come back after m + 1 iterations, and in all lanes after the least
+ * common multiple of these: as many recordings are made, one a phase. */
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ROWS: iterations of a burst, at most. MOST_PHASES: with more images recordings would come back too late to pay;
- * their iterations are issued, without waiting likewise. BURST: seconds that the host does not look, about. */
-enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17 };
+/* ROWS: iterations of a burst, at most. MOST_PHASES: with more, recordings would come back too late to pay; their
+ * iterations are issued, without waiting likewise. LANE_POINTS: an image of more points keeps a GPU busy by itself.
+ * BURST: seconds that the host does not look, about. */
+enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, LANE_POINTS = 128 * 128 * 128 };
 static const double BURST = 0.25;
 
 struct rb_atlas_replays {
@@ -28,6 +31,28 @@ struct rb_atlas_replays {
 
 int rb_atlas_replays(const rb_atlas *a) {
   return a->config->steps && a->backend->record_begin && a->team->size == 1 && !a->profile && !a->options.stream;
+}
+
+/* As many as there may be, so that all have the same number of images or one less. */
+int rb_atlas_lanes(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own) {
+  const int most = o->lanes ? o->lanes : rb_grid_points(grid) <= LANE_POINTS ? RB_LANES : 1;
+  if (!c->steps || own < 1) return 1;
+  const int images = (own + most - 1) / most; /* of a lane */
+  return (own + images - 1) / images;
+}
+static rb_atlas_lane *lane_of(rb_atlas *a, int k) { return &a->lane[k % a->lanes]; }
+
+static int greatest_divisor(int x, int y) { return y ? greatest_divisor(y, x % y) : x; }
+
+/* Iterations until all arrays are in the same places again; beyond MOST_PHASES, some number above it. */
+static int period(const rb_atlas *a) {
+  int all = 1;
+  for (int lane = 0; lane < a->lanes && all <= MOST_PHASES; lane++) {
+    int own = 1;
+    for (int k = lane; k < a->own; k += a->lanes) own += a->member[k].step > 0;
+    all *= own / greatest_divisor(all, own);
+  }
+  return all;
 }
 
 void rb_atlas_replay_end(rb_atlas *a) {
@@ -53,8 +78,7 @@ static rb_status begin(rb_atlas *a) {
   RB_TRY(rb_variant_find(&rb_steps_family, a->config->steps, &v));
   RB_TRY(rb_steps_create(v, &d, &r->steps));
   RB_TRY(rb_array_create(a->backend, RB_F64, a->own, &r->now));
-  r->phases = 1;
-  for (int k = 0; k < a->own; k++) r->phases += a->member[k].step > 0;
+  r->phases = period(a);
 done:
   return st;
 }
@@ -62,29 +86,53 @@ done:
 /* Where the displacements lie after an iteration. */
 static void rotate(rb_atlas *a) {
   for (int k = 0; k < a->own; k++)
-    if (a->member[k].step > 0) rb_array_swap(&a->member[k].u, &a->next);
+    if (a->member[k].step > 0) rb_array_swap(&a->member[k].u, &lane_of(a, k)->next);
 }
 
-/* As move_image of atlas.c, but the step is read on the backend; then the mean, and what is left to it. */
+/* As move_image of atlas.c, but the step is read on the backend. */
+static rb_status move(rb_atlas *a, int k) {
+  rb_status st = RB_OK;
+  rb_atlas_member *m = &a->member[k];
+  rb_atlas_lane *lane = lane_of(a, k);
+  rb_array v;
+  if (m->step == 0) return RB_OK;
+  RB_TRY(rb_l2force(lane->force, a->mean, m->warped, lane->f));
+  RB_TRY(rb_atlas_velocity(a, lane, m, 0, &v));
+  RB_TRY(rb_steps_scale(a->replays->steps, k, 3 * rb_grid_points(a->grid), v, lane->f)); /* e v */
+  RB_TRY(rb_compose(lane->compose, 1, m->u, lane->f, lane->next));
+  rb_array_swap(&m->u, &lane->next);
+  RB_TRY(rb_compose_warp(lane->compose, m->image, m->u, m->warped));
+done:
+  return st;
+}
+static rb_status measure(rb_atlas *a, int k) {
+  return rb_l2force_energy_kept(lane_of(a, k)->force, a->mean, a->member[k].warped,
+                                rb_array_part(a->replays->now, k, 1));
+}
+
+/* For all own images, each in its lane. */
+static rb_status side_by_side(rb_atlas *a, rb_status (*what)(rb_atlas *a, int k)) {
+  rb_status st = RB_OK;
+  if (a->lanes > 1) RB_TRY(a->backend->fork(a->lanes));
+  for (int k = 0; k < a->own && st == RB_OK; k++) {
+    if (a->lanes > 1) a->backend->lane(k % a->lanes);
+    st = what(a, k);
+  }
+  if (a->lanes > 1) {
+    const rb_status joined = a->backend->join(); /* whatever happened: no lane stays open */
+    if (st == RB_OK) st = joined;
+  }
+done:
+  return st;
+}
+
+/* All images against one mean; then the mean, and what is left to it. */
 static rb_status issue(rb_atlas *a) {
   rb_status st = RB_OK;
-  struct rb_atlas_replays *r = a->replays;
-  const int64_t n = rb_grid_points(a->grid);
-  rb_array v;
-  for (int k = 0; k < a->own; k++) {
-    rb_atlas_member *m = &a->member[k];
-    if (m->step == 0) continue;
-    RB_TRY(rb_l2force(a->force, a->mean, m->warped, a->f));
-    RB_TRY(rb_atlas_velocity(a, m, 0, &v));
-    RB_TRY(rb_steps_scale(r->steps, k, 3 * n, v, a->f)); /* e v */
-    RB_TRY(rb_compose(a->compose, 1, m->u, a->f, a->next));
-    rb_array_swap(&m->u, &a->next);
-    RB_TRY(rb_compose_warp(a->compose, m->image, m->u, m->warped));
-  }
+  RB_TRY(side_by_side(a, move));
   RB_TRY(rb_atlas_update_mean(a));
-  for (int k = 0; k < a->own; k++)
-    RB_TRY(rb_l2force_energy_kept(a->force, a->mean, a->member[k].warped, rb_array_part(r->now, k, 1)));
-  RB_TRY(rb_steps_judge(r->steps, r->now));
+  RB_TRY(side_by_side(a, measure));
+  RB_TRY(rb_steps_judge(a->replays->steps, a->replays->now));
 done:
   return st;
 }

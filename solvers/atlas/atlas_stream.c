@@ -45,12 +45,12 @@ rb_status rb_atlas_stream_load(rb_atlas *a, const rb_atlas_member *m, rb_atlas_m
   RB_TRY(rb_array_upload(here->image, m->image.data));
   RB_TRY(rb_array_upload(here->u, m->u.data));
   if (m->v.data) RB_TRY(rb_array_upload(here->v, m->v.data));
-  RB_TRY(rb_compose_warp(a->compose, here->image, here->u, here->warped)); /* D = I o (id + u) */
+  RB_TRY(rb_compose_warp(a->lane->compose, here->image, here->u, here->warped)); /* D = I o (id + u) */
 done:
   return st;
 }
 
-/* What a visit changes. A move leaves u in another array (it takes turns with a->next). */
+/* What a visit changes. A move leaves u in another array (it takes turns with a->lane->next). */
 static rb_status store(rb_atlas *a, const rb_atlas_member *here, rb_atlas_member *m) {
   rb_status st = RB_OK;
   a->room_for.u = here->u;

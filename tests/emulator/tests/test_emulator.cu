@@ -203,6 +203,45 @@ static void streams(void) {
       OK(cudaStreamDestroy(b)), OK(cudaFreeHost(pinned)), OK(cudaFree(x));
 }
 
+/* A recording that forks: both branches come after what was recorded before, and before what follows the join;
+ * between them any order is drawn. A branch that is not joined is refused. */
+static __global__ void append(int *digits, int *count, int digit) { digits[(*count)++] = digit; }
+static void branches(void) {
+  int *digits = device<int>(4), *count = device<int>(1);
+  cudaStream_t a, b;
+  cudaEvent_t forked, joined;
+  cudaGraph_t g;
+  cudaGraphExec_t exec;
+  bool seen[2] = {false, false};
+  OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)), OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+  OK(cudaEventCreate(&forked)), OK(cudaEventCreate(&joined));
+  for (int join = 0; join < 2; join++) {
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemsetAsync(count, 0, 4, a));
+    OK(CUDA_LAUNCH(append, 1, 1, 0, a, digits, count, 1));
+    OK(cudaEventRecord(forked, a)), OK(cudaStreamWaitEvent(b, forked));
+    OK(CUDA_LAUNCH(append, 1, 1, 0, b, digits, count, 2));
+    OK(CUDA_LAUNCH(append, 1, 1, 0, a, digits, count, 3));
+    OK(cudaEventRecord(joined, b));
+    if (join) OK(cudaStreamWaitEvent(a, joined));
+    OK(CUDA_LAUNCH(append, 1, 1, 0, a, digits, count, 4));
+    EXPECT(cudaStreamEndCapture(a, &g) == (join ? cudaSuccess : cudaErrorStreamCaptureUnjoined));
+    (void)cudaGetLastError();
+  }
+  EXPECT(cudaStreamWaitEvent(b, joined) == cudaErrorInvalidValue); /* that capture is over */
+  (void)cudaGetLastError();
+  OK(cudaGraphInstantiate(&exec, g, 0));
+  for (int i = 0; i < 50; i++) {
+    OK(cudaGraphLaunch(exec, a)), OK(cudaStreamSynchronize(a));
+    const std::vector<int> order = host(digits, 4);
+    EXPECT(order[0] == 1 && order[1] + order[2] == 5 && order[3] == 4);
+    seen[order[1] == 2] = true;
+  }
+  EXPECT(seen[0] && seen[1]);
+  OK(cudaGraphExecDestroy(exec)), OK(cudaGraphDestroy(g)), OK(cudaEventDestroy(forked)), OK(cudaEventDestroy(joined));
+  OK(cudaStreamDestroy(a)), OK(cudaStreamDestroy(b)), OK(cudaFree(digits)), OK(cudaFree(count));
+}
+
 static __global__ void room(float *out) {
   CUDA_DYNAMIC_SHARED(float, s);
   s[threadIdx.x] = 1;
@@ -358,7 +397,7 @@ static void found(const char *what, const char *words) {
 int main(int argc, char **argv) {
   program = argv[0];
   if (argc > 1) return misuse(argv[1]);
-  barriers(), barriers_that_count(), warp_functions(), atomics(), streams(), limits(), transforms();
+  barriers(), barriers_that_count(), warp_functions(), atomics(), streams(), branches(), limits(), transforms();
 #ifdef EMULATED_ARCH
   cooperation(), no_device();
 #endif

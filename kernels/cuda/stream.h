@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The order of the device's work, for the backend: its fields of the same names (backend.h). */
+#ifndef RB_CUDA_STREAM_H
+#define RB_CUDA_STREAM_H
+
+#include "kernels/base/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Once, when the device is chosen; rb_cuda_stream (cuda.cuh) is valid from then on. */
+rb_status rb_cuda_open_stream(void);
+rb_status rb_cuda_record_begin(void);
+rb_status rb_cuda_record_end(void **recording);
+rb_status rb_cuda_replay(void *recording);
+void rb_cuda_drop(void *recording);
+rb_status rb_cuda_fork(int lanes);
+void rb_cuda_lane(int k);
+rb_status rb_cuda_join(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
