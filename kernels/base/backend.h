@@ -27,6 +27,13 @@ typedef struct rb_backend {
   /* Host memory may be used again on return. Main thread only: large copies share pinned stages. */
   rb_status (*upload)(void *dst, const void *host, size_t bytes);
   rb_status (*download)(void *host, const void *src, size_t bytes);
+  /* The same without waiting, in order with what else is issued: `host` was pinned and keeps what it holds, or is not
+   * read, until the order is past it. Memory that was not pinned will do; the call may wait then. pin: RB_EDEVICE
+   * where it cannot be. All four NULL where copies are made at once. */
+  rb_status (*upload_later)(void *dst, const void *host, size_t bytes);
+  rb_status (*download_later)(void *host, const void *src, size_t bytes);
+  rb_status (*pin)(void *host, size_t bytes);
+  void (*unpin)(void *host);
   rb_status (*fill)(void *dst, int byte, size_t bytes);
   rb_status (*sync)(void);
   /* One timer a backend: CUDA events on the stream that kernels use, the monotonic clock on the CPU. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of the device's work: its stream, recordings, lanes that run side by side. */
+/* The order of the device's work: its stream, copies in it, recordings, lanes that run side by side. */
 #include "kernels/cuda/stream.h"
 
 #include "kernels/cuda/cuda.cuh"
@@ -19,6 +19,27 @@ extern "C" rb_status rb_cuda_open_stream(void) {
 done:
   return st;
 }
+
+extern "C" rb_status rb_cuda_upload_later(void *dst, const void *host, size_t bytes) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemcpyAsync(dst, host, bytes, cudaMemcpyHostToDevice, stream));
+done:
+  return st;
+}
+extern "C" rb_status rb_cuda_download_later(void *host, const void *src, size_t bytes) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemcpyAsync(host, src, bytes, cudaMemcpyDeviceToHost, stream));
+done:
+  return st;
+}
+/* Locks the pages of the caller's memory: the bus reads and writes them by itself. */
+extern "C" rb_status rb_cuda_pin(void *host, size_t bytes) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaHostRegister(host, bytes, cudaHostRegisterDefault));
+done:
+  return st;
+}
+extern "C" void rb_cuda_unpin(void *host) { cudaHostUnregister(host); }
 
 /* Between begin and end the stream's work becomes nodes of a graph. Only calls of this thread are held to the
  * rules. */

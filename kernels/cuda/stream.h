@@ -11,6 +11,10 @@ extern "C" {
 
 /* Once, when the device is chosen; rb_cuda_stream (cuda.cuh) is valid from then on. */
 rb_status rb_cuda_open_stream(void);
+rb_status rb_cuda_upload_later(void *dst, const void *host, size_t bytes);
+rb_status rb_cuda_download_later(void *host, const void *src, size_t bytes);
+rb_status rb_cuda_pin(void *host, size_t bytes);
+void rb_cuda_unpin(void *host);
 rb_status rb_cuda_record_begin(void);
 rb_status rb_cuda_record_end(void **recording);
 rb_status rb_cuda_replay(void *recording);

@@ -78,7 +78,8 @@ rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o,
                of_solve = c->sweeps ? 3 * n : (variant->backend == RB_CUDA ? 2.5 : 1) * spectra,
                of_image = ((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n,
                lanes = o->stream ? 1 : rb_atlas_lanes(c, o, grid, count),
-               values = of_image * (o->stream ? 1 : count) + SHARED * n + lanes * (OF_LANE * n + of_solve),
+               images = o->stream ? RB_ROOMS * (of_image - n) + n : of_image * count,
+               values = images + SHARED * n + lanes * (OF_LANE * n + of_solve),
                streamed = o->stream ? (of_image - n) * count * size / sizeof(float) : 0, /* all but `warped` */
       levels = o->levels > 1 ? 2 * n + 3 * n / 8 * count : 0, wide = c->dtype == RB_F64 ? 6 * n : 0,
                checkpoint = o->checkpoint ? 6 * n * size / sizeof(float) : 0;

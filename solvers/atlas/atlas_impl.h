@@ -19,6 +19,8 @@ typedef struct {
   double low, scale;      /* (value - low) scale lies in [0, 1] */
   rb_array image, warped; /* [n] */
   rb_array u, v;          /* [3][n]; v: where sweeps begin, no array for direct solves */
+  rb_array at_host;       /* with options.stream: image, u and v are parts of this, on the host */
+  int pinned;             /* it is */
   float *kept;            /* u of the level before, on the host, or NULL */
   double step;            /* e_i */
   double longest;         /* e_i max |v_i| when the level began, voxels */
@@ -32,6 +34,9 @@ typedef struct {
   rb_compose_plan *compose;
   rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
 } rb_atlas_lane;
+
+/* Of images that stay on the host: one arrives, one is worked on, one leaves. */
+enum { RB_ROOMS = 3 };
 
 struct rb_atlas {
   const rb_variant *variant;
@@ -55,14 +60,14 @@ struct rb_atlas {
   rb_field_plan *field;
   rb_array mean; /* [n] */
   double omega;
-  struct rb_atlas_replays *replays;     /* iterations without the host, or NULL */
-  rb_atlas_member room_for;             /* with options.stream: arrays of the image that is visited */
-  float *room;                          /* [3][full n] on the host */
-  int32_t *sums;                        /* [full n] on the host where a team adds the mean there, else NULL */
-  rb_device_team *devices;              /* where it adds the mean on its devices, else NULL */
-  double *gathered;                     /* [2 members] */
-  double *differences;                  /* [count] */
-  rb_status stamped;                    /* of the stamps so far */
+  struct rb_atlas_replays *replays; /* iterations without the host, or NULL */
+  rb_atlas_member rooms[RB_ROOMS];  /* with options.stream: arrays of an image on the backend; warped in the first */
+  float *room;                      /* [3][full n] on the host */
+  int32_t *sums;                    /* [full n] on the host where a team adds the mean there, else NULL */
+  rb_device_team *devices;          /* where it adds the mean on its devices, else NULL */
+  double *gathered;                 /* [2 members] */
+  double *differences;              /* [count] */
+  rb_status stamped;                /* of the stamps so far */
   int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
   int halvings;                         /* of this member's images, so far */
   rb_atlas_result *result;
@@ -104,6 +109,7 @@ size_t rb_atlas_value_size(const rb_atlas *a);
 /* Images that stay on the host (atlas_stream.c). rb_atlas_stream_load: `here` is the member with its arrays on the
  * backend and the warped image made; valid until the next load. */
 rb_status rb_atlas_stream_member(rb_atlas *a, rb_atlas_member *m, int sweeps);
+void rb_atlas_stream_drop(rb_atlas *a, rb_atlas_member *m);
 rb_status rb_atlas_stream_begin(rb_atlas *a, int sweeps);
 void rb_atlas_stream_end(rb_atlas *a);
 rb_status rb_atlas_stream_load(rb_atlas *a, const rb_atlas_member *m, rb_atlas_member *here);

@@ -166,6 +166,7 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
       m->kept = malloc(3 * (size_t)n * sizeof *m->kept);
       st = m->kept ? rb_array_get_floats(m->u, m->kept) : RB_FAIL(RB_ENOMEM, "host memory");
     }
+    if (a->options.stream) rb_atlas_stream_drop(a, m);
     rb_array_destroy(&m->image), rb_array_destroy(&m->warped), rb_array_destroy(&m->u), rb_array_destroy(&m->v);
   }
   rb_atlas_stream_end(a);

@@ -1,62 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An atlas whose images do not fit on the backend: they stay on the host and pass through room for one. On its one
- * visit an iteration an image is measured against the mean, moved, and added to the next mean. Results have the bits
- * of an atlas whose images stay on the backend. */
+/* An atlas whose images do not fit on the backend: they stay on the host, in pinned memory where that can be had, and
+ * pass through rooms on the backend. On its one visit an iteration an image is measured against the mean, moved, and
+ * added to the next mean; meanwhile the next one arrives in another room and the one before leaves a third. Results
+ * have the bits of an atlas whose images stay on the backend. */
 #include "kernels/base/clock.h"
 #include "kernels/registry/registry.h"
 #include "solvers/atlas/atlas_impl.h"
 
-/* Arrays of an image on the host; `warped` is made anew on every visit. */
+/* ---- where images lie ------------------------------------------------------------------------------------- */
+
+/* An image on the host; `warped` is made anew on every visit. Memory that cannot be pinned is copied more slowly. */
 rb_status rb_atlas_stream_member(rb_atlas *a, rb_atlas_member *m, int sweeps) {
   rb_status st = RB_OK;
   const rb_backend *host;
   const int64_t n = rb_grid_points(a->grid);
   RB_TRY(rb_backend_get(RB_CPU, &host));
-  RB_TRY(rb_array_create(host, a->config->dtype, n, &m->image));
-  RB_TRY(rb_array_create(host, a->config->dtype, 3 * n, &m->u));
-  if (!sweeps) return RB_OK;
-  RB_TRY(rb_array_create(host, a->config->dtype, 3 * n, &m->v));
-  RB_TRY(rb_array_fill(m->v, 0));
+  RB_TRY(rb_array_create(host, a->config->dtype, (sweeps ? 7 : 4) * n, &m->at_host));
+  m->image = rb_array_part(m->at_host, 0, n), m->u = rb_array_part(m->at_host, n, 3 * n);
+  if (sweeps) {
+    m->v = rb_array_part(m->at_host, 4 * n, 3 * n);
+    RB_TRY(rb_array_fill(m->v, 0));
+  }
+  if (!a->backend->pin) return RB_OK;
+  m->pinned = a->backend->pin(m->at_host.data, rb_array_bytes(m->at_host)) == RB_OK;
+  if (!m->pinned) rb_clear();
 done:
   return st;
 }
+void rb_atlas_stream_drop(rb_atlas *a, rb_atlas_member *m) {
+  if (m->pinned) a->backend->unpin(m->at_host.data);
+  m->pinned = 0, m->image = m->u = m->v = rb_array_none();
+  rb_array_destroy(&m->at_host);
+}
 
-/* Room for one image on the backend. */
 rb_status rb_atlas_stream_begin(rb_atlas *a, int sweeps) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
-  RB_TRY(rb_array_create(a->backend, a->config->dtype, n, &a->room_for.image));
-  RB_TRY(rb_array_create(a->backend, a->config->dtype, n, &a->room_for.warped));
-  RB_TRY(rb_array_create(a->backend, a->config->dtype, 3 * n, &a->room_for.u));
-  if (sweeps) RB_TRY(rb_array_create(a->backend, a->config->dtype, 3 * n, &a->room_for.v));
+  RB_TRY(rb_array_create(a->backend, a->config->dtype, n, &a->rooms[0].warped));
+  for (int k = 0; k < RB_ROOMS; k++) {
+    RB_TRY(rb_array_create(a->backend, a->config->dtype, n, &a->rooms[k].image));
+    RB_TRY(rb_array_create(a->backend, a->config->dtype, 3 * n, &a->rooms[k].u));
+    if (sweeps) RB_TRY(rb_array_create(a->backend, a->config->dtype, 3 * n, &a->rooms[k].v));
+  }
 done:
   return st;
 }
 void rb_atlas_stream_end(rb_atlas *a) {
-  rb_array_destroy(&a->room_for.image), rb_array_destroy(&a->room_for.warped);
-  rb_array_destroy(&a->room_for.u), rb_array_destroy(&a->room_for.v);
+  rb_array_destroy(&a->rooms[0].warped);
+  for (int k = 0; k < RB_ROOMS; k++)
+    rb_array_destroy(&a->rooms[k].image), rb_array_destroy(&a->rooms[k].u), rb_array_destroy(&a->rooms[k].v);
+}
+
+/* ---- a visit ---------------------------------------------------------------------------------------------- */
+
+static rb_status upload(const rb_backend *b, rb_array to, rb_array from) {
+  return (b->upload_later ? b->upload_later : b->upload)(to.data, from.data, rb_array_bytes(from));
+}
+static rb_status download(const rb_backend *b, rb_array from, rb_array to) {
+  return (b->download_later ? b->download_later : b->download)(to.data, from.data, rb_array_bytes(to));
+}
+
+static rb_status arrive(rb_atlas *a, const rb_atlas_member *m, const rb_atlas_member *room) {
+  rb_status st = RB_OK;
+  RB_TRY(upload(a->backend, room->image, m->image));
+  RB_TRY(upload(a->backend, room->u, m->u));
+  if (m->v.data) RB_TRY(upload(a->backend, room->v, m->v));
+done:
+  return st;
+}
+/* What a visit changes. */
+static rb_status leave(rb_atlas *a, const rb_atlas_member *room, const rb_atlas_member *m) {
+  rb_status st = RB_OK;
+  RB_TRY(download(a->backend, room->u, m->u));
+  if (m->v.data) RB_TRY(download(a->backend, room->v, m->v));
+done:
+  return st;
+}
+/* The member, its arrays those of the room that it arrived in. */
+static rb_status warp(rb_atlas *a, const rb_atlas_member *m, const rb_atlas_member *room, rb_atlas_member *here) {
+  *here = *m;
+  here->image = room->image, here->u = room->u, here->v = room->v, here->warped = a->rooms[0].warped;
+  return rb_compose_warp(a->lane->compose, here->image, here->u, here->warped); /* D = I o (id + u) */
 }
 
 rb_status rb_atlas_stream_load(rb_atlas *a, const rb_atlas_member *m, rb_atlas_member *here) {
   rb_status st = RB_OK;
-  *here = *m;
-  here->image = a->room_for.image, here->warped = a->room_for.warped, here->u = a->room_for.u,
-  here->v = a->room_for.v;
-  RB_TRY(rb_array_upload(here->image, m->image.data));
-  RB_TRY(rb_array_upload(here->u, m->u.data));
-  if (m->v.data) RB_TRY(rb_array_upload(here->v, m->v.data));
-  RB_TRY(rb_compose_warp(a->lane->compose, here->image, here->u, here->warped)); /* D = I o (id + u) */
-done:
-  return st;
-}
-
-/* What a visit changes. A move leaves u in another array (it takes turns with a->lane->next). */
-static rb_status store(rb_atlas *a, const rb_atlas_member *here, rb_atlas_member *m) {
-  rb_status st = RB_OK;
-  a->room_for.u = here->u;
-  m->step = here->step, m->longest = here->longest, m->difference = here->difference;
-  RB_TRY(rb_array_download(here->u, m->u.data));
-  if (m->v.data) RB_TRY(rb_array_download(here->v, m->v.data));
+  RB_TRY(arrive(a, m, a->rooms));
+  RB_TRY(warp(a, m, a->rooms, here));
 done:
   return st;
 }
@@ -65,23 +95,53 @@ static rb_status add(rb_atlas *a, rb_array image) {
   return a->reference ? RB_OK : rb_average_add(a->average, 1, image);
 }
 
+/* A move leaves u in another array: it takes turns with the lane's `next`. */
+static rb_status visit(rb_atlas *a, rb_atlas_visit what, int first, rb_atlas_member *m, rb_atlas_member *room) {
+  rb_status st = RB_OK;
+  const int unmoved = what == RB_VISIT_UNMOVED_ADD || what == RB_VISIT_UNMOVED_MEASURE;
+  rb_atlas_member here;
+  RB_TRY(warp(a, m, room, &here));
+  if (unmoved) here.warped = here.image;
+  if (what != RB_VISIT_ADD && what != RB_VISIT_UNMOVED_ADD) RB_TRY(rb_atlas_measure_image(a, &here, first));
+  if (what == RB_VISIT_MOVE) RB_TRY(rb_atlas_move_image(a, &here, first));
+  RB_TRY(add(a, here.warped));
+  room->u = here.u;
+  m->step = here.step, m->longest = here.longest, m->difference = here.difference;
+done:
+  return st;
+}
+
+/* Image k is visited in room k % 3 while image k + 1 arrives in the next one and image k - 1 leaves the third: three
+ * lanes, which wait for each other before the next image. A backend of one order does one after the other. */
+enum { WORK, ARRIVE, LEAVE, STREAM_LANES };
+static rb_status turn(rb_atlas *a, rb_atlas_visit what, int first, int k) {
+  rb_status st = RB_OK;
+  const rb_backend *b = a->backend;
+  if (b->fork) RB_TRY(b->fork(STREAM_LANES));
+  if (k + 1 < a->own) {
+    if (b->fork) b->lane(ARRIVE);
+    st = arrive(a, &a->member[k + 1], &a->rooms[(k + 1) % RB_ROOMS]);
+  }
+  if (k > 0 && what == RB_VISIT_MOVE && st == RB_OK) {
+    if (b->fork) b->lane(LEAVE);
+    st = leave(a, &a->rooms[(k - 1) % RB_ROOMS], &a->member[k - 1]);
+  }
+  if (b->fork) b->lane(WORK);
+  if (st == RB_OK) st = visit(a, what, first, &a->member[k], &a->rooms[k % RB_ROOMS]);
+  const rb_status joined = b->fork ? b->join() : RB_OK; /* whatever happened */
+  if (st == RB_OK) st = joined;
+done:
+  return st;
+}
+
 rb_status rb_atlas_stream_pass(rb_atlas *a, rb_atlas_visit what, int first) {
   rb_status st = RB_OK;
-  rb_atlas_member here;
+  const int last = a->own - 1;
   if (!a->reference)
     RB_TRY(rb_average_clear(a->average)); /* the sums of the next mean: the mean itself stands still */
-  for (int k = 0; k < a->own; k++) {
-    rb_atlas_member *m = &a->member[k];
-    RB_TRY(rb_atlas_stream_load(a, m, &here));
-    const rb_array as_it_is =
-        what == RB_VISIT_UNMOVED_ADD || what == RB_VISIT_UNMOVED_MEASURE ? here.image : here.warped;
-    here.warped = as_it_is;
-    if (what != RB_VISIT_ADD && what != RB_VISIT_UNMOVED_ADD) RB_TRY(rb_atlas_measure_image(a, &here, first));
-    if (what == RB_VISIT_MOVE) RB_TRY(rb_atlas_move_image(a, &here, first));
-    RB_TRY(add(a, here.warped));
-    if (what == RB_VISIT_MOVE) RB_TRY(store(a, &here, m));
-    m->difference = here.difference, m->step = here.step;
-  }
+  RB_TRY(arrive(a, a->member, a->rooms));
+  for (int k = 0; k < a->own; k++) RB_TRY(turn(a, what, first, k));
+  if (what == RB_VISIT_MOVE) RB_TRY(leave(a, &a->rooms[last % RB_ROOMS], &a->member[last]));
   RB_TRY(a->backend->sync());
 done:
   return st;

@@ -224,11 +224,11 @@ static void replays_have_the_same_bits(void **state) {
   static const char *const pairs[2][2] = {{"gpu-fft", "gpu-fft-replay"}, {"gpu-sor-march", "gpu-sor-replay"}};
   static replayed issued, again;
   int halved = 0;
-  for (int k = 0; k < 9; k++) {
+  for (int k = 0; k < 10; k++) {
     const rb_variant *v;
     ok(rb_variant_find(&rb_atlas_family, pairs[k % 2][1], &v));
     needs_cuda(v);
-    const int count = k == 4 || k == 5 ? 1 : 3, stream = k == 6, lanes = k < 7 ? 0 : k - 6;
+    const int count = k == 4 || k == 5 ? 1 : 3, stream = k == 6 || k == 9, lanes = k == 7 || k == 8 ? k - 6 : 0;
     const double step = k / 2 % 2 ? 3 : 0.3;
     const rb_atlas_result r[2] = {by_rows(pairs[k % 2][0], count, step, 0, 0, &issued),
                                   by_rows(pairs[k % 2][!stream], count, step, stream, lanes, &again)};

@@ -75,7 +75,7 @@ std::string symbol_of(const void *function);
 
 /* ---- memory.cpp ------------------------------------------------------------------------------------------------ */
 
-enum class place_of : int { device, pinned, elsewhere };
+enum class place_of : int { device, pinned, registered, elsewhere };
 struct allocation {
   char *start;
   size_t bytes;

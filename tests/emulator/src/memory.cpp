@@ -74,6 +74,23 @@ static cudaError_t give_back(void *p, place_of where) {
   return sticky;
 }
 
+/* The caller's memory, known as pinned from now on; its contents stay. */
+static cudaError_t lock_pages(void *p, size_t bytes) {
+  if (!p || !bytes || allocation_at(p) || allocation_at(static_cast<char *>(p) + bytes - 1))
+    return fail_call(cudaErrorInvalidValue, "%p is not memory of the host, or is pinned", p);
+  if (allocation_fails()) return last_error = cudaErrorMemoryAllocation;
+  all[reinterpret_cast<uintptr_t>(p)] = {static_cast<char *>(p), bytes, place_of::registered};
+  return cudaSuccess;
+}
+static cudaError_t unlock_pages(void *p) {
+  const auto found = all.find(reinterpret_cast<uintptr_t>(p));
+  if (found == all.end() || found->second.where != place_of::registered)
+    return fail_call(cudaErrorInvalidValue, "%p was not registered", p);
+  run_everything();
+  all.erase(found);
+  return sticky;
+}
+
 }  // namespace emulated
 
 using namespace emulated;
@@ -151,6 +168,8 @@ static cudaError_t fill(void *to, int byte, size_t bytes, cudaStream_t stream) {
 
 extern "C" {
 cudaError_t cudaFree(void *p) { return give_back(p, place_of::device); }
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) { return lock_pages(p, bytes); }
+cudaError_t cudaHostUnregister(void *p) { return unlock_pages(p); }
 cudaError_t cudaFreeHost(void *p) { return give_back(p, place_of::pinned); }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
   return copy(to, from, bytes, kind, nullptr, true);
