@@ -14,9 +14,10 @@
 #include <stdlib.h>
 
 /* ROWS: iterations of a burst, at most. MOST_PHASES: with more, recordings would come back too late to pay; their
- * iterations are issued, without waiting likewise. LANE_POINTS: an image of more points keeps a GPU busy by itself.
+ * iterations are issued, without waiting likewise. LANE_POINTS: a thread a point of one image
+ * fills an H100 by itself from there on, and more lanes' arrays only leave less of them in its cache.
  * BURST: seconds that the host does not look, about. */
-enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, LANE_POINTS = 128 * 128 * 128 };
+enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, LANE_POINTS = 64 * 64 * 64 };
 static const double BURST = 0.25;
 
 struct rb_atlas_replays {

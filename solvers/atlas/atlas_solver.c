@@ -50,7 +50,7 @@ static const rb_solver_option options[] = {
      .help =
          "images stay in host memory and pass through room for one: where they do not fit on the GPU; the same bits"},
     {"lanes", RB_OPTION_WHOLE, AT(lanes), .least = 0, .most = RB_LANES, .unit = "1",
-     .help = "images that a GPU moves side by side where an iteration is one launch, at most 8; 0: 8 up to 128^3, "
+     .help = "images that a GPU moves side by side where an iteration is one launch, at most 8; 0: 8 up to 64^3, "
              "then 1"},
     {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .choices = " FOLDER", .unit = "",
      .help = "checkpoints, from which --resume goes on with any number of processes"},
