@@ -118,6 +118,7 @@ rb_status rb_manifest_load(const char *name, rb_manifest **out) {
   }
   cyaml_err_t e = cyaml_load_file(path, &config, &schema, (cyaml_data_t **)out, NULL);
   RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s", path, cyaml_strerror(e));
+  RB_CHECK(*out, RB_EFORMAT, "%s is empty: no manifest stands in it", path);
 done:
   return st;
 }

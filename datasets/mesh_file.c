@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/mesh_file.h"
 
+#include "datasets/gifti_structure.h"
 #include "datasets/input_file.h"
 #include "datasets/whole_file.h"
 
@@ -86,7 +87,9 @@ static gifti_image *read_quietly(const char *path) {
 static rb_status read_gifti(const char *path, rb_mesh *out) {
   rb_status st = RB_OK;
   giiDataArray *points, *faces;
-  gifti_image *g = read_quietly(path);
+  gifti_image *g = NULL;
+  RB_TRY(rb_gifti_structure(path));
+  g = read_quietly(path);
   RB_CHECK(g, RB_EFORMAT, "%s is no GIFTI that can be read: truncated, or not XML", path);
   RB_TRY(only_array(path, g, NIFTI_INTENT_POINTSET, "vertices (POINTSET)", &points));
   RB_TRY(only_array(path, g, NIFTI_INTENT_TRIANGLE, "faces (TRIANGLE)", &faces));

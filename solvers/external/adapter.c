@@ -129,6 +129,7 @@ rb_status rb_adapter_load(const char *name, rb_adapter **out) {
   }
   const cyaml_err_t e = cyaml_load_file(path, &config, &schema, (cyaml_data_t **)out, NULL);
   RB_CHECK(e == CYAML_OK, RB_EFORMAT, "%s: %s", path, said[0] ? said : cyaml_strerror(e));
+  RB_CHECK(*out, RB_EFORMAT, "%s is empty: no adapter stands in it", path);
   RB_TRY(check(path, *out));
   RB_TRY(rb_sha256_file(path, (*out)->sha256));
 done:

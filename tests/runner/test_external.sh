@@ -53,6 +53,8 @@ expect 2 "plain words" "${register[@]}" --adapter itk.yaml --set 'scale=$(id)'
 expect 2 "needs --adapter" "${register[@]}"
 expect 2 "no adapter 'nonsense': .*elastix" "${register[@]}" --adapter nonsense
 expect 2 "no file none.yaml" "${register[@]}" --adapter none.yaml
+echo '# nothing yet' >nothing.yaml
+expect 2 "no adapter stands in it" "$bin" register external --variant adapter --adapter nothing.yaml --template one.nii --reference two.nii --out r
 expect 2 "has an adapter of its own" "$bin" register external --variant elastix-squares --adapter itk.yaml --template one.nii --reference two.nii --out r
 adapter nowhere itk "true {fixed} {moving}"
 expect 2 "where the displacement goes" "${register[@]}" --adapter nowhere.yaml

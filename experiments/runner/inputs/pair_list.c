@@ -120,6 +120,7 @@ static rb_status read_csv(const char *path, char *text, rb_listed_pair **out, in
                  "%s: unknown column '%s'; fixed, moving, fixed_labels, moving_labels, fixed_points, moving_points, "
                  "name work",
                  path, name);
+        RB_CHECK(!has[of[width]], RB_EFORMAT, "%s has the column '%s' twice", path, name);
         has[of[width++]] = 1;
       }
       RB_CHECK(has[0] && has[1], RB_EFORMAT, "%s: its first row must name the columns fixed and moving", path);
