@@ -171,7 +171,7 @@ in_atlas half-a-voxel-off datasets/resample.c datasets/resample.c 's|((double)i 
 planted box-too-small plain test_atlas_options $a/atlas_clip.c $a/atlas_clip.c 's|b->greatest\[axis\] + a->options.clip|b->greatest[axis] - 3 * a->options.clip|' FAILED {}
 planted streamed-velocity-lost plain test_atlas_options $a/atlas_stream.c $a/atlas_stream.c 's|if (m->v.data) RB_TRY(download(a->backend, room->v, m->v));|;|' FAILED {}
 if grep -q '^RB_CUDA:.*=EMULATED' "$build/CMakeCache.txt"; then # what runs side by side
-  twins() { planted "$1" plain test_cuda_twins "$2" "$2" "$3" FAILED {}; }
+  twins() { planted "$1" "plain watch" test_cuda_twins "$2" "$2" "$3" FAILED {} 'replays*'; }
   twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(lane_streams\[k\], fork_event, 0));/;/'
   twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, lane_events\[k\], 0));/;/'
   twins lanes-share-an-array $a/atlas_replay.c 's/return &a->lane\[k % a->lanes\];/return \&a->lane[k % a->lanes \& 1];/'

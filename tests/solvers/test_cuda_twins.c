@@ -299,12 +299,14 @@ static void currents_follow(void **state) {
   }
 }
 
-int main(void) {
+/* usage: test_cuda_twins [PATTERN]: of names, with * and ? */
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(claire_follows),
                                      cmocka_unit_test(demons_follow),
                                      cmocka_unit_test(landmarks_follow),
                                      cmocka_unit_test(atlas_follows),
                                      cmocka_unit_test(replays_have_the_same_bits),
                                      cmocka_unit_test(currents_follow)};
+  if (argc > 1) cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
