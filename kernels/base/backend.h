@@ -27,13 +27,6 @@ typedef struct rb_backend {
   /* Host memory may be used again on return. Main thread only: large copies share pinned stages. */
   rb_status (*upload)(void *dst, const void *host, size_t bytes);
   rb_status (*download)(void *host, const void *src, size_t bytes);
-  /* The same without waiting, in order with what else is issued: `host` was pinned and keeps what it holds, or is not
-   * read, until the order is past it. Memory that was not pinned will do; the call may wait then. pin: RB_EDEVICE
-   * where it cannot be. All four NULL where copies are made at once. */
-  rb_status (*upload_later)(void *dst, const void *host, size_t bytes);
-  rb_status (*download_later)(void *host, const void *src, size_t bytes);
-  rb_status (*pin)(void *host, size_t bytes);
-  void (*unpin)(void *host);
   rb_status (*fill)(void *dst, int byte, size_t bytes);
   rb_status (*sync)(void);
   /* One timer a backend: CUDA events on the stream that kernels use, the monotonic clock on the CPU. */
@@ -51,15 +44,22 @@ typedef struct rb_backend {
   rb_status (*record_end)(void **recording);
   rb_status (*replay)(void *recording);
   void (*drop)(void *recording);
+  const struct rb_device_team_ops *team; /* sums over a team of arrays here (device_team.h); NULL: by the hosts */
+  int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
+                 */
   /* Work whose parts may run side by side. fork: lanes 0 to lanes - 1 (at most RB_LANES) begin behind what was issued
    * so far. lane: what follows is issued to that one, and plans that are made belong to it. join: what follows is
    * issued behind all of them, in the one order that there was before. Also while recording. NULL: one order only. */
   rb_status (*fork)(int lanes);
   void (*lane)(int k);
   rb_status (*join)(void);
-  const struct rb_device_team_ops *team; /* sums over a team of arrays here (device_team.h); NULL: by the hosts */
-  int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
-                 */
+  /* upload and download without waiting, in order with what else is issued: `host` was pinned and keeps what it
+   * holds, or is not read, until the order is past it. Memory that was not pinned will do; the call may wait then.
+   * pin: RB_EDEVICE where it cannot be. All four NULL where copies are made at once. */
+  rb_status (*upload_later)(void *dst, const void *host, size_t bytes);
+  rb_status (*download_later)(void *host, const void *src, size_t bytes);
+  rb_status (*pin)(void *host, size_t bytes);
+  void (*unpin)(void *host);
 } rb_backend;
 
 /* Gives a backend, or RB_EDEVICE with the reason why it cannot be used here. */

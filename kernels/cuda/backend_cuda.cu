@@ -203,7 +203,7 @@ done:
 /* Of the device that the process drives. */
 static size_t cuda_cache_bytes(void) { return (size_t)l2_bytes; }
 
-/* In the order of rb_backend's fields; the last tells whether kernels are emulated on a CPU. */
+/* In the order of rb_backend's fields. */
 static const rb_backend backend = {
     "cuda",
     RB_CUDA,
@@ -211,10 +211,6 @@ static const rb_backend backend = {
     cuda_release,
     cuda_upload,
     cuda_download,
-    rb_cuda_upload_later,
-    rb_cuda_download_later,
-    rb_cuda_pin,
-    rb_cuda_unpin,
     cuda_fill,
     cuda_sync,
     cuda_timer_start,
@@ -227,15 +223,19 @@ static const rb_backend backend = {
     rb_cuda_record_end,
     rb_cuda_replay,
     rb_cuda_drop,
-    rb_cuda_fork,
-    rb_cuda_lane,
-    rb_cuda_join,
     &rb_device_team_nccl,
-#ifdef RB_CUDA_EMULATED
+#ifdef RB_CUDA_EMULATED /* kernels are executed on a CPU */
     1,
 #else
     0,
 #endif
+    rb_cuda_fork,
+    rb_cuda_lane,
+    rb_cuda_join,
+    rb_cuda_upload_later,
+    rb_cuda_download_later,
+    rb_cuda_pin,
+    rb_cuda_unpin,
 };
 
 /* One process drives one device: that of REGBENCH_DEVICE; in a team on one machine, each member the next; else the
