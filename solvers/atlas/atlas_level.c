@@ -77,8 +77,8 @@ done:
   return st;
 }
 
-/* Shared by all images: the mean. An image has its own copy, its warped copy
- * and u; with sweeps also the velocity that the next iteration's sweeps improve, 0 at the level's start. */
+/* Shared by all images: the mean. An image has its own copy, its warped copy and u; with sweeps also the velocity
+ * that the next iteration's sweeps improve, 0 at the level's start. */
 static rb_status make_arrays(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);

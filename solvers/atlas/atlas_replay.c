@@ -3,7 +3,7 @@
  * steps and differences stay on the backend, where a step is halved when its image's difference rises. The host looks
  * after a burst of iterations. Results have the bits of iterations that are issued one by one.
  *
- * Images of small grids leave most of a GPU idle, so they are moved side by side, each in the lane of its number
+ * Images of small grids leave part of a GPU idle, so they are moved side by side, each in the lane of its number
  * modulo the lanes. An iteration makes an image's new displacement in its lane's `next` and swaps the two, so with m
  * moving images in a lane the same addresses come back after m + 1 iterations, and in all lanes after the least
  * common multiple of these: as many recordings are made, one a phase. */
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 /* ROWS: iterations of a burst, at most. MOST_PHASES: with more, recordings would come back too late to pay; their
- * iterations are issued, without waiting likewise. LANE_POINTS: a thread a point of one image
- * fills an H100 by itself from there on, and more lanes' arrays only leave less of them in its cache.
- * BURST: seconds that the host does not look, about. */
+ * iterations are issued, without waiting likewise. LANE_POINTS: from there on a thread a point of one image fills an
+ * H100 by itself, and more lanes' arrays only leave less of them in its cache. BURST: seconds that the host does not
+ * look, about. */
 enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, LANE_POINTS = 64 * 64 * 64 };
 static const double BURST = 0.25;
 

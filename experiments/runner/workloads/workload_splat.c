@@ -3,19 +3,21 @@
  * 1); of the singular deformation 1024/n times that, so that the one cell's sums stay below what the paper's fixed
  * point holds, or with masses: full as they are, which it does not hold.
  *
- * Verified at every node by the oracle, with the range of the masses and the greatest sum of weights. */
+ * Verified at every node by the oracle, with the range of the masses and the greatest sum of weights. With duality 1
+ * interpolation answers: what the paper calls their duality, and that one is the transpose of the other. */
 #include "experiments/runner/inputs/deformation.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "experiments/runner/inputs/host_splat.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/rng.h"
+#include "kernels/interp/interp.h"
 #include "kernels/splat/splat.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MASS_STREAM = 7 };
+enum { MASS_STREAM = 7, FIELD_STREAM = 8 };
 #define SINGULAR_MASS 1024.0 /* half of what 2^20 a unit holds in 32 bits */
 
 typedef struct {
@@ -34,7 +36,7 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
   const rb_splat_desc d = {
       .grid = c->grid, .np = rb_grid_points(c->grid), .boundary = RB_CLAMP, .dtype = RB_F32, .components = 1};
   *backend = 5 * field(c) + rb_splat_workspace(c->variant, &d);
-  *host = 10 * field(c);
+  *host = (strcmp(rb_case_axis(c, "duality", "0"), "1") == 0 ? 13 : 10) * field(c);
 }
 static size_t footprint(const rb_case *c) { return 5 * field(c); }
 
@@ -104,6 +106,35 @@ done:
   return st;
 }
 
+/* With S the splat that was verified and I the oracle's trilinear interpolation at the same points, in float64:
+ * |I S m - m| / |m|, 0 if I S = 1 as the paper has it, and |<S m, w> - <m, I w>| / sum |m I w| for a random field w.
+ */
+static rb_status add_duality(const state *s, const float *nodes, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  const rb_interp_desc back = {
+      .grid = s->c->grid, .basis = RB_LINEAR, .boundary = RB_CLAMP, .dtype = RB_F64, .components = 1};
+  const rb_variant *oracle = &rb_interp_family.variants[0];
+  double apart = 0, size = 0, left = 0, right = 0, scale = 0;
+  float *w = malloc(field(s->c));
+  double *at = malloc(2 * field(s->c)); /* [n]: as many points as nodes */
+  RB_CHECK(w && at, RB_ENOMEM, "host memory: %zu bytes", 3 * field(s->c));
+  RB_TRY(rb_host_interp_floats(oracle, &back, nodes, s->desc.np, s->x, at));
+  for (int64_t i = 0; i < s->desc.np; i++) {
+    const double m = (double)s->m[i];
+    apart += (at[i] - m) * (at[i] - m), size += m * m;
+  }
+  for (int64_t i = 0; i < n; i++) w[i] = (float)(2 * rb_rng_uniform(FIELD_STREAM, (uint64_t)i) - 1);
+  RB_TRY(rb_host_interp_floats(oracle, &back, w, s->desc.np, s->x, at));
+  for (int64_t i = 0; i < s->desc.np; i++) right += (double)s->m[i] * at[i], scale += fabs((double)s->m[i] * at[i]);
+  for (int64_t i = 0; i < n; i++) left += (double)nodes[i] * (double)w[i];
+  rb_outcome_metric(o, "duality_printed", sqrt(apart / size), "1", "|I S m - m| / |m|");
+  rb_outcome_metric(o, "duality_adjoint", fabs(left - right) / scale, "1", "|<S m, w> - <m, I w>| / sum |m I w|");
+done:
+  free(w), free(at);
+  return st;
+}
+
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
@@ -129,6 +160,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
                     rb_splat_tolerance(s->c->variant, &s->desc, 2 * most / s->scale + 8, s->scale), "cpu/ref");
   rb_outcome_metric(o, "error", apart / most, "1", "max |sum - oracle| over the greatest sum");
   rb_outcome_metric(o, "mass_error", fabs(sum / mass - 1), "1", "|sum of nodes / sum of masses - 1|");
+  if (strcmp(rb_case_axis(s->c, "duality", "0"), "1") == 0) RB_TRY(add_duality(s, got, o));
   rb_outcome_metric(o, "voxels", 1e-6 * (double)n, "M", "points, and nodes");
   o->bytes = rb_splat_bytes(&s->desc);
 done:
@@ -139,6 +171,7 @@ done:
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
                                         {"points", "random diffeomorphic step singular"},
                                         {"masses", "held full"},
+                                        {"duality", "0 1"},
                                         {NULL, NULL}};
 const rb_workload rb_workload_splat = {"splat", &rb_splat_family, predict, footprint, setup,
                                        run,     poison,           verify,  teardown,  axes};
