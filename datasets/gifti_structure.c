@@ -41,8 +41,9 @@ static void opened(void *context, const char *name, const char **attributes) {
   XML_StopParser(s->parser, XML_FALSE);
 }
 static void closed(void *context, const char *name) {
-  (void)name; /* the parser has compared it */
-  ((state *)context)->depth--;
+  state *s = context;
+  (void)name;                     /* the parser has compared it */
+  if (!*s->misplaced) s->depth--; /* the end of <Misplaced/> is still told */
 }
 
 static rb_status parse(state *s, FILE *f, const char *path) {
@@ -54,8 +55,8 @@ static rb_status parse(state *s, FILE *f, const char *path) {
     RB_CHECK(!ferror(f), RB_EIO, "cannot read %s", path);
     if (XML_Parse(s->parser, piece, (int)n, n == 0) == XML_STATUS_OK) continue;
     const unsigned long line = XML_GetCurrentLineNumber(s->parser);
-    RB_CHECK(!*s->misplaced, RB_EFORMAT, "%s is no GIFTI that can be read: line %lu has an element '%s' in '%s'",
-             path, line, s->misplaced, *s->open[s->depth] ? s->open[s->depth] : "the document");
+    RB_CHECK(!*s->misplaced, RB_EFORMAT, "%s is no GIFTI that can be read: line %lu has an element '%s' in %s", path,
+             line, s->misplaced, *s->open[s->depth] ? s->open[s->depth] : "the document");
     return RB_FAIL(RB_EFORMAT, "%s is no GIFTI that can be read: truncated, or not XML: line %lu: %s", path, line,
                    XML_ErrorString(XML_GetErrorCode(s->parser)));
   } while (n > 0);

@@ -43,27 +43,15 @@ fi
 record=$(echo p/*/attacks/signals/quick.json)
 perl -0pe 's/("cases": \[\s*)(\{.*?\n  \},)/$1$2\n  $2/s' "$record" >twice.json
 expect 2 "twice" "$bin" report twice.json
-perl -0pe 's/"verification": \[.*?\n   \]/"verification": []/s' "$record" >unverified.json
-expect 2 "verif" "$bin" report unverified.json
-
-# records that somebody sends
-expect 0 "13 valid cases, 0 contradictions.*unsigned" "$bin" validate p
-tar cJf sent.tar.xz p
-expect 0 "1 records, 13 valid" "$bin" validate sent.tar.xz
-perl -0pe 's/"median": ([0-9.e-]+)/sprintf "\"median\": %.12g", $1 \/ 2/e' "$record" >halved.json
-expect 2 "median lies outside its interval" "$bin" validate halved.json
+# a median within its interval that is not the samples'
 perl -0pe 's/"median": [^,]+(,\s*"low": [^,]+,\s*"high": ([^,]+),)/"median": $2$1/' "$record" >shifted.json
 expect 3 "the samples' median is" "$bin" validate shifted.json
-perl -0pe 's/"value": [0-9.e-]+,\n\s*"limit": 0[.0-9e-]*/"value": 1e9,\n     "limit": 0.001/' "$record" >failed.json
-expect 2 "is said to be valid and fails" "$bin" validate failed.json
-head -c 300 sent.tar.xz >broken.tar.xz
-expect 2 "cannot be unpacked" "$bin" validate broken.tar.xz
-expect 9 "0 records" "$bin" validate hang
-expect 2 "no file gone" "$bin" validate gone
 
 # what fuzzing found: elements of a GIFTI in a wrong place, a column named twice (test_external.sh: an adapter of comments alone)
 printf '<?xml version="1.0"?><GIFTI Version="1.0" NumberOfDataArrays="1">\n<Data>0 0 0</Data></GIFTI>\n' >placed.gii
-expect 2 "line 2 has an element 'Data' in 'GIFTI'" "$bin" measure surfaces placed.gii placed.gii --sigma 1
+expect 2 "line 2 has an element 'Data' in GIFTI" "$bin" measure surfaces placed.gii placed.gii --sigma 1
+printf '<Foo/>' >root.gii
+expect 2 "line 1 has an element 'Foo' in the document" "$bin" measure surfaces root.gii root.gii --sigma 1
 printf '<GIFTI Version="1.0" NumberOfDataArrays="1">' >open.gii
 expect 2 "truncated, or not XML" "$bin" measure surfaces open.gii open.gii --sigma 1
 printf 'fixed,moving,fixed\na.nii,b.nii,c.nii\n' >columns.csv
