@@ -3,8 +3,9 @@
  * and read. What is refused must be refused by a status; a build with sanitizers ends at the first access that is
  * wrong.
  *
- * usage: fuzz SOURCE_FOLDER [SECONDS [TARGET]]      REGBENCH_SEED repeats a run; the input under way lies in the
- * folder that is told first, and stays there after a crash. */
+ * usage: fuzz SOURCE_FOLDER [SECONDS [TARGET]]      each target draws from REGBENCH_SEED by itself, so that it makes
+ * the same inputs alone as among others; without it from the day's number. The input under way lies in the folder
+ * that is told first, and stays there after a crash. */
 #include "datasets/affine_file.h"
 #include "datasets/displacement_file.h"
 #include "datasets/mesh_file.h"
@@ -26,7 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 /* ---- readers ---------------------------------------------------------------------------------------------- */
 
@@ -139,23 +140,26 @@ static void add(seed *s, int *count, const void *data, size_t size) {
   memcpy(s[*count].data, data, size);
   s[(*count)++].size = size;
 }
-/* Files below a folder whose names end so, two levels down. */
+/* Files below a folder whose names end so, some levels down, in the order of their names. */
 static void add_files(seed *s, int *count, const char *folder, const char *ending, int depth) {
-  DIR *d = opendir(folder);
-  for (struct dirent *e; d && (e = readdir(d)) && *count < SEEDS;) {
+  struct dirent **entry = NULL;
+  const int entries = scandir(folder, &entry, NULL, alphasort);
+  for (int k = 0; k < entries; k++) {
     char path[2048], *text = NULL;
     size_t size = 0;
-    const size_t n = strlen(e->d_name), m = strlen(ending);
-    if (e->d_name[0] == '.' || snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path) continue;
-    if (n > m && strcmp(e->d_name + n - m, ending) == 0) {
+    const char *name = entry[k]->d_name;
+    const size_t n = strlen(name), m = strlen(ending);
+    const int fits = snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && name[0] != '.';
+    if (fits && n > m && strcmp(name + n - m, ending) == 0) {
       if (rb_read_file(path, &text, &size) == RB_OK) add(s, count, text, size);
       free(text);
-    } else if (depth > 0) {
+    } else if (fits && depth > 0) {
       add_files(s, count, path, ending, depth - 1);
     }
     rb_clear();
+    free(entry[k]);
   }
-  if (d) closedir(d);
+  free(entry);
 }
 /* NIfTI-1 in one file: 6 x 5 x 4 voxels of float32, `components` of them. */
 static void add_nifti(seed *s, int *count, int components) {
@@ -303,14 +307,15 @@ static long fuzz(int t, const char *root, const char *folder, double seconds, di
 int main(int argc, char **argv) {
   const double seconds = argc > 2 ? atof(argv[2]) : 2;
   const char *given = getenv("REGBENCH_SEED");
-  dice d = {given ? strtoull(given, NULL, 10) : (uint64_t)getpid() << 20 ^ (uint64_t)(1e6 * rb_now()), 0};
+  const uint64_t of_run = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) / 86400;
   char folder[1024];
   int failed = 0;
   if (argc < 2 || rb_temporary_make(folder, sizeof folder) != RB_OK) return 2;
-  printf("REGBENCH_SEED=%llu, input in %s\n", (unsigned long long)d.seed, folder);
+  printf("REGBENCH_SEED=%llu, input in %s\n", (unsigned long long)of_run, folder);
   fflush(stdout);
   for (int t = 0; t < TARGETS; t++) {
     if (argc > 3 && strcmp(argv[3], targets[t].name) != 0) continue;
+    dice d = {of_run * TARGETS + (uint64_t)t, 0};
     const long inputs = fuzz(t, argv[1], folder, seconds / (argc > 3 ? 1 : TARGETS), &d);
     printf("%-12s %ld inputs\n", targets[t].name, inputs);
     fflush(stdout);
