@@ -17,7 +17,7 @@ extern "C" {
 
 typedef enum { RB_CPU = 0, RB_CUDA = 1, RB_BACKENDS = 2 } rb_backend_kind;
 
-enum { RB_STAMPS = 4096, RB_LANES = 8 };
+enum { RB_STAMPS = 4096, RB_STREAMS = 8 };
 
 typedef struct rb_backend {
   const char *name; /* "cpu", "cuda" */
@@ -47,11 +47,12 @@ typedef struct rb_backend {
   const struct rb_device_team_ops *team; /* sums over a team of arrays here (device_team.h); NULL: by the hosts */
   int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
                  */
-  /* Work whose parts may run side by side. fork: lanes 0 to lanes - 1 (at most RB_LANES) begin behind what was issued
-   * so far. lane: what follows is issued to that one, and plans that are made belong to it. join: what follows is
-   * issued behind all of them, in the one order that there was before. Also while recording. NULL: one order only. */
-  rb_status (*fork)(int lanes);
-  void (*lane)(int k);
+  /* Work whose parts may run concurrently, in streams as CUDA has them. fork: streams 0 to count - 1 (at most
+   * RB_STREAMS) begin behind what was issued so far. stream: what follows is issued to that one, and plans that are
+   * made belong to it. join: what follows is issued behind all of them, in the one order that there was before. Also
+   * while recording. NULL: one order only. */
+  rb_status (*fork)(int count);
+  void (*stream)(int k);
   rb_status (*join)(void);
   /* upload and download without waiting, in order with what else is issued: `host` was pinned and keeps what it
    * holds, or is not read, until the order is past it. Memory that was not pinned will do; the call may wait then.
@@ -61,6 +62,15 @@ typedef struct rb_backend {
   rb_status (*pin)(void *host, size_t bytes);
   void (*unpin)(void *host);
 } rb_backend;
+
+/* The same, where a backend may have one order only; one stream needs no fork. */
+static inline rb_status rb_fork(const rb_backend *b, int count) {
+  return b->fork && count > 1 ? b->fork(count) : RB_OK;
+}
+static inline void rb_choose_stream(const rb_backend *b, int k) {
+  if (b->stream) b->stream(k);
+}
+static inline rb_status rb_join(const rb_backend *b) { return b->join ? b->join() : RB_OK; }
 
 /* Gives a backend, or RB_EDEVICE with the reason why it cannot be used here. */
 typedef rb_status rb_backend_source(const rb_backend **out);

@@ -230,7 +230,7 @@ static const rb_backend backend = {
     0,
 #endif
     rb_cuda_fork,
-    rb_cuda_lane,
+    rb_cuda_choose_stream,
     rb_cuda_join,
     rb_cuda_upload_later,
     rb_cuda_download_later,

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of the device's work: its stream, copies in it, recordings, lanes that run side by side. */
+/* The order of the device's work: its streams, copies in them, recordings. */
 #include "kernels/cuda/stream.h"
 
 #include "kernels/cuda/cuda.cuh"
 
-/* The stream that kernels and copies are issued to: the first of the lanes, but between fork and join. The others are
- * made when they are first asked for. fork_event: where the lanes begin; lane_events: where each ends. */
-static cudaStream_t stream, lane_streams[RB_LANES];
-static cudaEvent_t fork_event, lane_events[RB_LANES];
-static int lanes_forked = 1;
+/* stream: where kernels and copies are issued to: streams[0], but between fork and join. The others are made when
+ * they are first asked for. fork_event: what they begin behind; ends: the last of each. forked: how many there are
+ * now. */
+static cudaStream_t stream, streams[RB_STREAMS];
+static cudaEvent_t fork_event, ends[RB_STREAMS];
+static int forked = 1;
 
 extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 
 extern "C" rb_status rb_cuda_open_stream(void) {
   rb_status st = RB_OK;
   RB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  lane_streams[0] = stream;
+  streams[0] = stream;
 done:
   return st;
 }
@@ -74,37 +75,36 @@ extern "C" void rb_cuda_drop(void *recording) {
   if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
 }
 
-static rb_status make_lanes(int lanes) {
+static rb_status make_streams(int count) {
   rb_status st = RB_OK;
   if (!fork_event) RB_CUDA_TRY(cudaEventCreateWithFlags(&fork_event, cudaEventDisableTiming));
-  for (int k = 1; k < lanes; k++) {
-    if (!lane_streams[k]) RB_CUDA_TRY(cudaStreamCreateWithFlags(&lane_streams[k], cudaStreamNonBlocking));
-    if (!lane_events[k]) RB_CUDA_TRY(cudaEventCreateWithFlags(&lane_events[k], cudaEventDisableTiming));
+  for (int k = 1; k < count; k++) {
+    if (!streams[k]) RB_CUDA_TRY(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking));
+    if (!ends[k]) RB_CUDA_TRY(cudaEventCreateWithFlags(&ends[k], cudaEventDisableTiming));
   }
 done:
   return st;
 }
-extern "C" rb_status rb_cuda_fork(int lanes) {
+extern "C" rb_status rb_cuda_fork(int count) {
   rb_status st = RB_OK;
-  RB_CHECK(lanes >= 1 && lanes <= RB_LANES && lanes_forked == 1, RB_EINVAL, "%d lanes within %d", lanes,
-           lanes_forked);
-  RB_TRY(make_lanes(lanes));
+  RB_CHECK(count >= 1 && count <= RB_STREAMS && forked == 1, RB_EINVAL, "%d streams within %d", count, forked);
+  RB_TRY(make_streams(count));
   RB_CUDA_TRY(cudaEventRecord(fork_event, stream));
-  for (int k = 1; k < lanes; k++) RB_CUDA_TRY(cudaStreamWaitEvent(lane_streams[k], fork_event, 0));
-  lanes_forked = lanes;
+  for (int k = 1; k < count; k++) RB_CUDA_TRY(cudaStreamWaitEvent(streams[k], fork_event, 0));
+  forked = count;
 done:
   return st;
 }
-extern "C" void rb_cuda_lane(int k) { stream = lane_streams[k]; }
-/* Also after a failure in a lane: a recording must not end with one left open. */
+extern "C" void rb_cuda_choose_stream(int k) { stream = streams[k]; }
+/* Also after a failure in one of them: a recording must not end with one left open. */
 extern "C" rb_status rb_cuda_join(void) {
   rb_status st = RB_OK;
-  const int lanes = lanes_forked;
-  lanes_forked = 1;
-  if (lanes > 1) stream = lane_streams[0];
-  for (int k = 1; k < lanes; k++) {
-    RB_CUDA_TRY(cudaEventRecord(lane_events[k], lane_streams[k]));
-    RB_CUDA_TRY(cudaStreamWaitEvent(stream, lane_events[k], 0));
+  const int count = forked;
+  forked = 1;
+  if (count > 1) stream = streams[0];
+  for (int k = 1; k < count; k++) {
+    RB_CUDA_TRY(cudaEventRecord(ends[k], streams[k]));
+    RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends[k], 0));
   }
 done:
   return st;

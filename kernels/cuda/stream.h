@@ -19,8 +19,8 @@ rb_status rb_cuda_record_begin(void);
 rb_status rb_cuda_record_end(void **recording);
 rb_status rb_cuda_replay(void *recording);
 void rb_cuda_drop(void *recording);
-rb_status rb_cuda_fork(int lanes);
-void rb_cuda_lane(int k);
+rb_status rb_cuda_fork(int streams);
+void rb_cuda_choose_stream(int k);
 rb_status rb_cuda_join(void);
 
 #ifdef __cplusplus

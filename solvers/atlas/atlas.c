@@ -45,18 +45,17 @@ void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest) {
   a->options.coarse_iterations = coarse, a->options.iterations = finest;
 }
 
-rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_lane *lane, rb_atlas_member *m, int first, rb_array *out) {
-  *out = m->v.data ? m->v : lane->v;
-  if (!m->v.data) return rb_helmholtz_solve(lane->helmholtz, lane->f, lane->v);
-  return rb_helmholtz_sweep(lane->helmholtz, first ? a->options.first_sweeps : a->options.sweeps, a->omega, lane->f,
-                            m->v);
+rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out) {
+  *out = m->v.data ? m->v : w->v;
+  if (!m->v.data) return rb_helmholtz_solve(w->helmholtz, w->f, w->v);
+  return rb_helmholtz_sweep(w->helmholtz, first ? a->options.first_sweeps : a->options.sweeps, a->omega, w->f, m->v);
 }
 
 /* e_i of a level, from its first velocity. */
 static rb_status choose_step(rb_atlas *a, rb_atlas_member *m, rb_array v) {
   rb_status st = RB_OK;
   double longest;
-  RB_TRY(rb_compose_longest(a->lane->compose, v, &longest));
+  RB_TRY(rb_compose_longest(a->work->compose, v, &longest));
   RB_CHECK(isfinite(longest), RB_EINVALID, "image %d: the velocity is not finite", m->index + 1);
   m->step = longest > noise_floor(a) ? a->options.step / longest : 0; /* 0: stays */
   m->longest = m->step * longest;                                     /* voxels */
@@ -69,17 +68,17 @@ rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   const int64_t n = rb_grid_points(a->grid);
   rb_array v;
   stamp(a, RB_ATLAS_PARTS);
-  RB_TRY(rb_l2force(a->lane->force, a->mean, m->warped, a->lane->f)); /* (mean - D) grad D */
+  RB_TRY(rb_l2force(a->work->force, a->mean, m->warped, a->work->f)); /* (mean - D) grad D */
   stamp(a, RB_ATLAS_FORCE);
-  RB_TRY(rb_atlas_velocity(a, a->lane, m, first, &v)); /* L^-1 f */
+  RB_TRY(rb_atlas_velocity(a, a->work, m, first, &v)); /* L^-1 f */
   stamp(a, RB_ATLAS_SOLVE);
   if (first) RB_TRY(choose_step(a, m, v)); /* from then on it is only halved */
   if (m->step == 0) goto done;
   /* u <- e v + u o (id + e v), compose with s1 = u, s2 = e v in its f; then D = I o (id + u) */
-  RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, rb_array_none(), 0, a->lane->f)); /* the force is used up */
-  RB_TRY(rb_compose(a->lane->compose, 1, m->u, a->lane->f, a->lane->next));
-  rb_array_swap(&m->u, &a->lane->next);
-  RB_TRY(rb_compose_warp(a->lane->compose, m->image, m->u, m->warped));
+  RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, rb_array_none(), 0, a->work->f)); /* the force is used up */
+  RB_TRY(rb_compose(a->work->compose, 1, m->u, a->work->f, a->work->next));
+  rb_array_swap(&m->u, &a->work->next);
+  RB_TRY(rb_compose_warp(a->work->compose, m->image, m->u, m->warped));
   stamp(a, RB_ATLAS_UPDATE);
 done:
   return st;
@@ -88,7 +87,7 @@ done:
 rb_status rb_atlas_measure_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   double e;
-  RB_TRY(rb_l2force_energy(a->lane->force, a->mean, m->warped, &e));
+  RB_TRY(rb_l2force_energy(a->work->force, a->mean, m->warped, &e));
   RB_CHECK(isfinite(e), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
   if (!first && a->options.halve && e > m->difference && m->step > 0) {
     m->step /= 2; /* until the next level */
@@ -165,7 +164,7 @@ static rb_status unmoved_variance(rb_atlas *a, double *out) {
   RB_TRY(sum_over_members(a, &all));
   *out = variance_of(a);
   for (int k = 0; k < a->own && st == RB_OK; k++)
-    st = rb_compose_warp(a->lane->compose, a->member[k].image, a->member[k].u, a->member[k].warped);
+    st = rb_compose_warp(a->work->compose, a->member[k].image, a->member[k].u, a->member[k].warped);
   RB_TRY(rb_team_agree(a->team, st));
 done:
   return st;

@@ -54,8 +54,9 @@ typedef struct {
   rb_atlas_reduce reduce;    /* RB_REDUCE_AUTO */
   int clip;   /* voxels around the box of what any image holds above its least value, outside of which nothing is
                  computed and u is 0; -1: the whole grid */
-  int stream; /* 1: images stay on the host and pass through room for one: where they do not fit on the backend */
-  int lanes;  /* images that are moved side by side where iterations are recorded, 1 to 8; 0: chosen by their size */
+  int stream; /* 1: images stay on the host and pass through three buffers: where they do not fit on the backend */
+  int concurrent; /* images that are moved concurrently where iterations are recorded, 1 to 8; 0: chosen by their size
+                   */
   const char *checkpoint; /* folder for checkpoints, made where it is missing; NULL: none. Borrowed until destroy */
   double checkpoint_minutes; /* between them: 10; one more when interrupted */
   int resume;                /* 1: from the last checkpoint, where there is one */

@@ -225,7 +225,7 @@ static rb_status load_image(rb_atlas *a, rb_atlas_member *m, const rb_atlas_save
   if (m->v.data) RB_TRY(rb_array_upload(m->v, a->packed + bytes));
   RB_TRY(a->backend->sync()); /* the next image takes the same room */
   m->step = head.step, m->longest = head.longest, m->difference = head.difference; /* halving goes on from these */
-  if (m->warped.data) RB_TRY(rb_compose_warp(a->lane->compose, m->image, m->u, m->warped));
+  if (m->warped.data) RB_TRY(rb_compose_warp(a->work->compose, m->image, m->u, m->warped));
 done:
   return st;
 }

@@ -60,14 +60,15 @@ rb_atlas_options rb_atlas_defaults(void) {
                             .checkpoint_minutes = 10};
 }
 
-/* Backend: 5 n values an image (image, warped, u), 3 more with sweeps; mean, sums; of a lane force, velocity, next,
+/* Backend: 5 n values an image (image, warped, u), 3 more with sweeps; mean, sums; of each image that
+ * is moved at a time force, velocity, next,
  * and what a solve keeps: three spectra, on a GPU cuFFT's work areas beside them, measured as one and a half of
  * these; of sweeps a second array; partial sums. Host: three fields in which images are prepared; a coarser level's
  * copies of one image, and u of every image of the level before; float64 versions of what goes over; a checkpoint's u
  * and v of one image. */
 rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o, rb_grid grid, int count,
                            size_t *backend, size_t *host) {
-  enum { OF_IMAGE = 5, OF_SWEEPS = 3, OF_LANE = 3 * 3, SHARED = 2, PARTIAL_SUMS = 1 << 16 };
+  enum { OF_IMAGE = 5, OF_SWEEPS = 3, OF_WORKSPACE = 3 * 3, SHARED = 2, PARTIAL_SUMS = 1 << 16 };
   rb_status st = RB_OK;
   const rb_atlas_config *c = variant->ops;
   *backend = *host = 0;
@@ -77,9 +78,9 @@ rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *o,
                spectra = 3.0 * (double)(grid.n[0] * grid.n[1] * (grid.n[2] + 2)),
                of_solve = c->sweeps ? 3 * n : (variant->backend == RB_CUDA ? 2.5 : 1) * spectra,
                of_image = ((double)OF_IMAGE + (c->sweeps ? OF_SWEEPS : 0)) * n,
-               lanes = o->stream ? 1 : rb_atlas_lanes(c, o, grid, count),
-               images = o->stream ? RB_ROOMS * (of_image - n) + n : of_image * count,
-               values = images + SHARED * n + lanes * (OF_LANE * n + of_solve),
+               concurrent = o->stream ? 1 : rb_atlas_concurrent(c, o, grid, count),
+               images = o->stream ? RB_BUFFERS * (of_image - n) + n : of_image * count,
+               values = images + SHARED * n + concurrent * (OF_WORKSPACE * n + of_solve),
                streamed = o->stream ? (of_image - n) * count * size / sizeof(float) : 0, /* all but `warped` */
       levels = o->levels > 1 ? 2 * n + 3 * n / 8 * count : 0, wide = c->dtype == RB_F64 ? 6 * n : 0,
                checkpoint = o->checkpoint ? 6 * n * size / sizeof(float) : 0;

@@ -52,8 +52,8 @@ rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, r
   RB_CHECK(count < 2048 || o->sum == RB_SUM_FLOAT, RB_EINVAL, "%d images: sums in fixed point end at 2047", count);
   RB_CHECK(!o->resume || (o->checkpoint && *o->checkpoint), RB_EINVAL,
            "to resume, name the folder of the checkpoints, too (--checkpoint)");
-  RB_CHECK(o->lanes >= 0 && o->lanes <= RB_LANES, RB_EINVAL, "%d images side by side; 1 to %d work, 0 chooses",
-           o->lanes, RB_LANES);
+  RB_CHECK(o->concurrent >= 0 && o->concurrent <= RB_STREAMS, RB_EINVAL,
+           "%d images concurrently; 1 to %d work, 0 chooses", o->concurrent, RB_STREAMS);
   RB_CHECK(o->levels >= 1 && o->levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", o->levels);
   for (int a = 0; a < 3 && o->levels > 1; a++)
     RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,

@@ -27,16 +27,17 @@ typedef struct {
   double difference;      /* |mean - D_i|^2 of the iteration before */
 } rb_atlas_member;
 
-/* What an image needs while it is moved. Images that are moved side by side are in lanes of their own (backend.h). */
+/* What an image needs while it is moved. Images that are moved concurrently, in streams of the backend, have one
+ * each. */
 typedef struct {
   rb_l2force_plan *force;
   rb_helmholtz_plan *helmholtz;
   rb_compose_plan *compose;
   rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
-} rb_atlas_lane;
+} rb_atlas_workspace;
 
-/* Of images that stay on the host: one arrives, one is worked on, one leaves. */
-enum { RB_ROOMS = 3 };
+/* For images that stay on the host: one is uploaded, one is worked on, one is downloaded. */
+enum { RB_BUFFERS = 3 };
 
 struct rb_atlas {
   const rb_variant *variant;
@@ -54,20 +55,21 @@ struct rb_atlas {
   double reference_low, reference_scale;
 
   /* of the level under way */
-  rb_atlas_lane lane[RB_LANES]; /* the first: of whatever is not moved side by side */
-  int lanes;
+  rb_atlas_workspace work[RB_STREAMS]; /* the first also for what is not concurrent */
+  int concurrent;
   rb_average_plan *average;
   rb_field_plan *field;
   rb_array mean; /* [n] */
   double omega;
   struct rb_atlas_replays *replays; /* iterations without the host, or NULL */
-  rb_atlas_member rooms[RB_ROOMS];  /* with options.stream: arrays of an image on the backend; warped in the first */
-  float *room;                      /* [3][full n] on the host */
-  int32_t *sums;                    /* [full n] on the host where a team adds the mean there, else NULL */
-  rb_device_team *devices;          /* where it adds the mean on its devices, else NULL */
-  double *gathered;                 /* [2 members] */
-  double *differences;              /* [count] */
-  rb_status stamped;                /* of the stamps so far */
+  rb_atlas_member
+      buffers[RB_BUFFERS]; /* with options.stream: arrays of an image on the backend; warped in the first */
+  float *room;             /* [3][full n] on the host */
+  int32_t *sums;           /* [full n] on the host where a team adds the mean there, else NULL */
+  rb_device_team *devices; /* where it adds the mean on its devices, else NULL */
+  double *gathered;        /* [2 members] */
+  double *differences;     /* [count] */
+  rb_status stamped;       /* of the stamps so far */
   int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
   int halvings;                         /* of this member's images, so far */
   rb_atlas_result *result;
@@ -143,13 +145,13 @@ rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own);
 rb_status rb_atlas_clip(rb_atlas *a);
 /* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */
 void rb_atlas_unclip(const rb_atlas *a, float beyond, const float *part, float *out);
-/* The velocity of the force in lane->f: lane->v, or the image's own, which sweeps improve. first: of its level. */
-rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_lane *lane, rb_atlas_member *m, int first, rb_array *out);
+/* The velocity of the force in w->f: w->v, or the image's own, which sweeps improve. first: of its level. */
+rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out);
 /* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the
  * variant says so, in one process, without a profile. */
 int rb_atlas_replays(const rb_atlas *a);
-/* How many of `own` images are moved side by side: 1 where iterations are not recorded. */
-int rb_atlas_lanes(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own);
+/* How many of `own` images are moved concurrently: 1 where iterations are not recorded. */
+int rb_atlas_concurrent(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own);
 /* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many.
  * Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: differences, steps, halvings. */
 rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);

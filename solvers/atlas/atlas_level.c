@@ -9,10 +9,10 @@ size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->
 
 /* ---- plans and arrays ------------------------------------------------------------------------------------- */
 
-/* A lane's kernels of the level's grid, and its arrays. Spacing is 1: lengths are voxels of the level, so the
+/* Kernels and arrays of the level's grid. Spacing is 1: lengths are voxels of the level, so the
  * operator L = -alpha Laplacian - beta grad div + gamma means another thing in mm on every level. omega of
  * over-relaxation depends on the grid, too. */
-static rb_status make_lane(rb_atlas *a, rb_atlas_lane *lane) {
+static rb_status make_workspace(rb_atlas *a, rb_atlas_workspace *w) {
   rb_status st = RB_OK;
   const rb_atlas_config *c = a->config;
   const rb_atlas_options *o = &a->options;
@@ -28,35 +28,34 @@ static rb_status make_lane(rb_atlas *a, rb_atlas_lane *lane) {
   const rb_compose_desc compose = {.grid = a->grid, .dtype = c->dtype};
   const rb_variant *v;
   RB_TRY(rb_variant_find(&rb_l2force_family, c->l2force, &v));
-  RB_TRY(rb_l2force_create(v, &force, &lane->force));
+  RB_TRY(rb_l2force_create(v, &force, &w->force));
   RB_TRY(rb_variant_find(&rb_helmholtz_family, c->helmholtz, &v));
-  RB_TRY(rb_helmholtz_create(v, &helmholtz, &lane->helmholtz));
+  RB_TRY(rb_helmholtz_create(v, &helmholtz, &w->helmholtz));
   a->omega = rb_helmholtz_omega(&helmholtz, o->omega);
   RB_TRY(rb_variant_find(&rb_compose_family, c->compose, &v));
-  RB_TRY(rb_compose_create(v, &compose, &lane->compose));
-  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->f));
-  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->v));
-  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &lane->next));
+  RB_TRY(rb_compose_create(v, &compose, &w->compose));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->f));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->v));
+  RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->next));
 done:
   return st;
 }
-static void drop_lane(rb_atlas_lane *lane) {
-  rb_array_destroy(&lane->next), rb_array_destroy(&lane->v), rb_array_destroy(&lane->f);
-  rb_compose_destroy(lane->compose), rb_helmholtz_destroy(lane->helmholtz), rb_l2force_destroy(lane->force);
-  *lane = (rb_atlas_lane){0};
+static void drop_workspace(rb_atlas_workspace *w) {
+  rb_array_destroy(&w->next), rb_array_destroy(&w->v), rb_array_destroy(&w->f);
+  rb_compose_destroy(w->compose), rb_helmholtz_destroy(w->helmholtz), rb_l2force_destroy(w->force);
+  *w = (rb_atlas_workspace){0};
 }
 
-/* A plan belongs to the lane that it is made in. */
-static rb_status make_lanes(rb_atlas *a) {
+/* A plan belongs to the stream that it is made in. */
+static rb_status make_workspaces(rb_atlas *a) {
   rb_status st = RB_OK;
-  a->lanes = rb_atlas_replays(a) ? rb_atlas_lanes(a->config, &a->options, a->grid, a->own) : 1;
-  if (a->lanes == 1) return make_lane(a, a->lane);
-  RB_TRY(a->backend->fork(a->lanes));
-  for (int k = 0; k < a->lanes && st == RB_OK; k++) {
-    a->backend->lane(k);
-    st = make_lane(a, &a->lane[k]);
+  a->concurrent = rb_atlas_replays(a) ? rb_atlas_concurrent(a->config, &a->options, a->grid, a->own) : 1;
+  RB_TRY(rb_fork(a->backend, a->concurrent));
+  for (int k = 0; k < a->concurrent && st == RB_OK; k++) {
+    rb_choose_stream(a->backend, k);
+    st = make_workspace(a, &a->work[k]);
   }
-  const rb_status joined = a->backend->join();
+  const rb_status joined = rb_join(a->backend); /* whatever happened */
   if (st == RB_OK) st = joined;
 done:
   return st;
@@ -69,7 +68,7 @@ static rb_status make_plans(rb_atlas *a) {
   const rb_average_desc average = {.count = rb_grid_points(a->grid), .kind = a->options.sum, .dtype = c->dtype};
   const rb_field_desc field = {.count = 3 * rb_grid_points(a->grid), .dtype = c->dtype};
   const rb_variant *v;
-  RB_TRY(make_lanes(a));
+  RB_TRY(make_workspaces(a));
   RB_TRY(rb_variant_find(&rb_average_family, c->average, &v));
   RB_TRY(rb_average_create(v, &average, &a->average));
   RB_TRY(rb_field_create(rb_field_variant(a->backend->kind), &field, &a->field));
@@ -83,7 +82,7 @@ static rb_status make_arrays(rb_atlas *a) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   const rb_dtype type = a->config->dtype;
-  const int direct = rb_helmholtz_is_direct(a->lane->helmholtz->variant); /* transforms: no start needed */
+  const int direct = rb_helmholtz_is_direct(a->work->helmholtz->variant); /* transforms: no start needed */
   RB_TRY(rb_array_create(a->backend, type, n, &a->mean));
   if (a->options.stream) RB_TRY(rb_atlas_stream_begin(a, !direct));
   for (int k = 0; k < a->own; k++) {
@@ -127,7 +126,7 @@ static rb_status put_member(rb_atlas *a, rb_atlas_member *m, rb_grid before) {
   if (m->kept) {
     RB_TRY(rb_atlas_prolong(before, m->kept, a->grid, a->room));
     RB_TRY(rb_array_put_floats(m->u, a->room));
-    if (m->warped.data) RB_TRY(rb_compose_warp(a->lane->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
+    if (m->warped.data) RB_TRY(rb_compose_warp(a->work->compose, m->image, m->u, m->warped)); /* D = I o (id + u) */
   } else {
     RB_TRY(rb_array_fill(m->u, 0));
     if (m->warped.data) RB_TRY(rb_field_combine(a->field, n, 1, m->image, 0, rb_array_none(), 0, m->warped));
@@ -158,6 +157,7 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   rb_atlas_replay_end(a);
+  if (a->options.stream) (void)a->backend->sync(); /* a pass that failed may have left copies under way */
   for (int k = 0; k < a->own; k++) {
     rb_atlas_member *m = &a->member[k];
     free(m->kept);
@@ -173,7 +173,7 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   rb_array_destroy(&a->mean);
   rb_field_destroy(a->field), rb_average_destroy(a->average);
   a->field = NULL, a->average = NULL;
-  for (int k = 0; k < RB_LANES; k++) drop_lane(&a->lane[k]);
+  for (int k = 0; k < RB_STREAMS; k++) drop_workspace(&a->work[k]);
   return st;
 }
 

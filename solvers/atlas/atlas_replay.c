@@ -3,10 +3,10 @@
  * steps and differences stay on the backend, where a step is halved when its image's difference rises. The host looks
  * after a burst of iterations. Results have the bits of iterations that are issued one by one.
  *
- * Images of small grids leave part of a GPU idle, so they are moved side by side, each in the lane of its number
- * modulo the lanes. An iteration makes an image's new displacement in its lane's `next` and swaps the two, so with m
- * moving images in a lane the same addresses come back after m + 1 iterations, and in all lanes after the least
- * common multiple of these: as many recordings are made, one a phase. */
+ * Images of small grids leave part of a GPU idle, so some are moved concurrently: image k in stream k modulo their
+ * number. An iteration makes an image's new displacement in its stream's `next` and swaps the two, so with m moving
+ * images in a stream the same addresses come back after m + 1 iterations, and in all streams after the least common
+ * multiple of these: as many recordings are made, one a phase. */
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
 
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 /* ROWS: iterations of a burst, at most. MOST_PHASES: with more, recordings would come back too late to pay; their
- * iterations are issued, without waiting likewise. LANE_POINTS: from there on a thread a point of one image fills an
- * H100 by itself, and more lanes' arrays only leave less of them in its cache. BURST: seconds that the host does not
+ * iterations are issued, without waiting likewise. BUSY_POINTS: beyond them a thread a point of one image fills an
+ * H100 by itself, and more images' arrays only leave less of them in its cache. BURST: seconds that the host does not
  * look, about. */
-enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, LANE_POINTS = 64 * 64 * 64 };
+enum { ROWS = 64, FIRST = 8, MOST_PHASES = 17, BUSY_POINTS = 64 * 64 * 64 };
 static const double BURST = 0.25;
 
 struct rb_atlas_replays {
@@ -35,22 +35,22 @@ int rb_atlas_replays(const rb_atlas *a) {
 }
 
 /* As many as there may be, so that all have the same number of images or one less. */
-int rb_atlas_lanes(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own) {
-  const int most = o->lanes ? o->lanes : rb_grid_points(grid) <= LANE_POINTS ? RB_LANES : 1;
+int rb_atlas_concurrent(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own) {
+  const int most = o->concurrent ? o->concurrent : rb_grid_points(grid) <= BUSY_POINTS ? RB_STREAMS : 1;
   if (!c->steps || own < 1) return 1;
-  const int images = (own + most - 1) / most; /* of a lane */
+  const int images = (own + most - 1) / most; /* of a stream */
   return (own + images - 1) / images;
 }
-static rb_atlas_lane *lane_of(rb_atlas *a, int k) { return &a->lane[k % a->lanes]; }
+static rb_atlas_workspace *workspace_of(rb_atlas *a, int k) { return &a->work[k % a->concurrent]; }
 
 static int greatest_divisor(int x, int y) { return y ? greatest_divisor(y, x % y) : x; }
 
 /* Iterations until all arrays are in the same places again; beyond MOST_PHASES, some number above it. */
 static int period(const rb_atlas *a) {
   int all = 1;
-  for (int lane = 0; lane < a->lanes && all <= MOST_PHASES; lane++) {
+  for (int stream = 0; stream < a->concurrent && all <= MOST_PHASES; stream++) {
     int own = 1;
-    for (int k = lane; k < a->own; k += a->lanes) own += a->member[k].step > 0;
+    for (int k = stream; k < a->own; k += a->concurrent) own += a->member[k].step > 0;
     all *= own / greatest_divisor(all, own);
   }
   return all;
@@ -87,42 +87,40 @@ done:
 /* Where the displacements lie after an iteration. */
 static void rotate(rb_atlas *a) {
   for (int k = 0; k < a->own; k++)
-    if (a->member[k].step > 0) rb_array_swap(&a->member[k].u, &lane_of(a, k)->next);
+    if (a->member[k].step > 0) rb_array_swap(&a->member[k].u, &workspace_of(a, k)->next);
 }
 
 /* As move_image of atlas.c, but the step is read on the backend. */
 static rb_status move(rb_atlas *a, int k) {
   rb_status st = RB_OK;
   rb_atlas_member *m = &a->member[k];
-  rb_atlas_lane *lane = lane_of(a, k);
+  rb_atlas_workspace *w = workspace_of(a, k);
   rb_array v;
   if (m->step == 0) return RB_OK;
-  RB_TRY(rb_l2force(lane->force, a->mean, m->warped, lane->f));
-  RB_TRY(rb_atlas_velocity(a, lane, m, 0, &v));
-  RB_TRY(rb_steps_scale(a->replays->steps, k, 3 * rb_grid_points(a->grid), v, lane->f)); /* e v */
-  RB_TRY(rb_compose(lane->compose, 1, m->u, lane->f, lane->next));
-  rb_array_swap(&m->u, &lane->next);
-  RB_TRY(rb_compose_warp(lane->compose, m->image, m->u, m->warped));
+  RB_TRY(rb_l2force(w->force, a->mean, m->warped, w->f));
+  RB_TRY(rb_atlas_velocity(a, w, m, 0, &v));
+  RB_TRY(rb_steps_scale(a->replays->steps, k, 3 * rb_grid_points(a->grid), v, w->f)); /* e v */
+  RB_TRY(rb_compose(w->compose, 1, m->u, w->f, w->next));
+  rb_array_swap(&m->u, &w->next);
+  RB_TRY(rb_compose_warp(w->compose, m->image, m->u, m->warped));
 done:
   return st;
 }
 static rb_status measure(rb_atlas *a, int k) {
-  return rb_l2force_energy_kept(lane_of(a, k)->force, a->mean, a->member[k].warped,
+  return rb_l2force_energy_kept(workspace_of(a, k)->force, a->mean, a->member[k].warped,
                                 rb_array_part(a->replays->now, k, 1));
 }
 
-/* For all own images, each in its lane. */
-static rb_status side_by_side(rb_atlas *a, rb_status (*what)(rb_atlas *a, int k)) {
+/* For all own images, each in its stream. */
+static rb_status concurrently(rb_atlas *a, rb_status (*what)(rb_atlas *a, int k)) {
   rb_status st = RB_OK;
-  if (a->lanes > 1) RB_TRY(a->backend->fork(a->lanes));
+  RB_TRY(rb_fork(a->backend, a->concurrent));
   for (int k = 0; k < a->own && st == RB_OK; k++) {
-    if (a->lanes > 1) a->backend->lane(k % a->lanes);
+    rb_choose_stream(a->backend, k % a->concurrent);
     st = what(a, k);
   }
-  if (a->lanes > 1) {
-    const rb_status joined = a->backend->join(); /* whatever happened: no lane stays open */
-    if (st == RB_OK) st = joined;
-  }
+  const rb_status joined = rb_join(a->backend); /* whatever happened: none stays open */
+  if (st == RB_OK) st = joined;
 done:
   return st;
 }
@@ -130,9 +128,9 @@ done:
 /* All images against one mean; then the mean, and what is left to it. */
 static rb_status issue(rb_atlas *a) {
   rb_status st = RB_OK;
-  RB_TRY(side_by_side(a, move));
+  RB_TRY(concurrently(a, move));
   RB_TRY(rb_atlas_update_mean(a));
-  RB_TRY(side_by_side(a, measure));
+  RB_TRY(concurrently(a, measure));
   RB_TRY(rb_steps_judge(a->replays->steps, a->replays->now));
 done:
   return st;

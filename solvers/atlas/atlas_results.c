@@ -62,8 +62,8 @@ rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out) {
   rb_atlas_member *m = NULL, here;
   RB_TRY(rb_atlas_member_of(a, image, &m));
   if (a->options.stream) RB_TRY(rb_atlas_stream_load(a, m, &here));
-  RB_TRY(rb_compose_determinant(a->lane->compose, a->options.stream ? here.u : m->u, a->lane->f));
-  RB_TRY(get(a, a->lane->f, 1, 1, out));
+  RB_TRY(rb_compose_determinant(a->work->compose, a->options.stream ? here.u : m->u, a->work->f));
+  RB_TRY(get(a, a->work->f, 1, 1, out));
 done:
   return st;
 }

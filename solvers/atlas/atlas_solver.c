@@ -47,10 +47,10 @@ static const rb_solver_option options[] = {
          "work on the box alone that holds what any image has above its least value, and so much around it; -1: on "
          "all"},
     {"stream", RB_OPTION_FLAG, AT(stream), .flag = 1, .unit = "",
-     .help =
-         "images stay in host memory and pass through room for one: where they do not fit on the GPU; the same bits"},
-    {"lanes", RB_OPTION_WHOLE, AT(lanes), .least = 0, .most = RB_LANES, .unit = "1",
-     .help = "images that a GPU moves side by side where an iteration is one launch, at most 8; 0: 8 up to 64^3, "
+     .help = "images stay in host memory and pass through three buffers: where they do not fit on the GPU; the same "
+             "bits"},
+    {"concurrent", RB_OPTION_WHOLE, AT(concurrent), .least = 0, .most = RB_STREAMS, .unit = "1",
+     .help = "images that a GPU moves concurrently where an iteration is one launch, at most 8; 0: 8 up to 64^3, "
              "then 1"},
     {"checkpoint", RB_OPTION_TEXT, AT(checkpoint), .choices = " FOLDER", .unit = "",
      .help = "checkpoints, from which --resume goes on with any number of processes"},

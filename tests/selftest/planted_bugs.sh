@@ -164,18 +164,18 @@ in_atlas force-away-from-the-mean cpu_ref/l2force/l2force_omp.c cpu_ref/l2force/
 in_atlas gamma-as-printed cpu_ref/helmholtz/helmholtz_fftw.c kernels/helmholtz/helmholtz_symbol.h 's/lambda = gamma - alpha/lambda = -gamma - alpha/'
 in_atlas omega-of-the-sum kernels/helmholtz/helmholtz.c kernels/helmholtz/helmholtz.c 's|rho = sum / diagonal|rho = 3 * sum / diagonal|'
 in_atlas mean-one-iteration-late $a/atlas.c $a/atlas.c 's/^    RB_TRY(rb_atlas_update_mean(a));$/;/; s/^    if (it == iterations) break;$/    if (it == iterations) break;\n    RB_TRY(rb_atlas_update_mean(a));/'
-in_atlas velocity-not-kept $a/atlas.c $a/atlas.c 's/^ *m->v);$/a->member[0].v);/'
+in_atlas velocity-not-kept $a/atlas.c $a/atlas.c 's/a->omega, w->f, m->v)/a->omega, w->f, a->member[0].v)/'
 in_atlas step-not-guarded $a/atlas.c $a/atlas.c 's|longest > noise_floor(a) ? a->options.step / longest : 0|longest > 0 * noise_floor(a) ? a->options.step / longest : 0|'
 in_atlas displacement-not-scaled $a/atlas_levels.c $a/atlas_levels.c 's|(float)((double)fine.n\[c\] / (double)coarse.n\[c\])|1|'
 in_atlas half-a-voxel-off datasets/resample.c datasets/resample.c 's|((double)i + 0.5) \* s - 0.5|(double)i * s|'
 planted box-too-small plain test_atlas_options $a/atlas_clip.c $a/atlas_clip.c 's|b->greatest\[axis\] + a->options.clip|b->greatest[axis] - 3 * a->options.clip|' FAILED {}
-planted streamed-velocity-lost plain test_atlas_options $a/atlas_stream.c $a/atlas_stream.c 's|if (m->v.data) RB_TRY(download(a->backend, room->v, m->v));|;|' FAILED {}
+planted streamed-velocity-lost plain test_atlas_options $a/atlas_stream.c $a/atlas_stream.c 's|if (m->v.data) RB_TRY(download(a->backend, buffer->v, m->v));|;|' FAILED {}
 if grep -q '^RB_CUDA:.*=EMULATED' "$build/CMakeCache.txt"; then # what runs side by side
   twins() { planted "$1" "plain watch" test_cuda_twins "$2" "$2" "$3" FAILED {} 'replays*'; }
-  twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(lane_streams\[k\], fork_event, 0));/;/'
-  twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, lane_events\[k\], 0));/;/'
-  twins lanes-share-an-array $a/atlas_replay.c 's/return &a->lane\[k % a->lanes\];/return \&a->lane[k % a->lanes \& 1];/'
-  twins image-left-too-soon $a/atlas_stream.c 's/leave(a, &a->rooms\[(k - 1) % RB_ROOMS\], &a->member\[k - 1\])/leave(a, \&a->rooms[k % RB_ROOMS], \&a->member[k])/'
+  twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(streams\[k\], fork_event, 0));/;/'
+  twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends\[k\], 0));/;/'
+  twins workspaces-shared $a/atlas_replay.c 's/return &a->work\[k % a->concurrent\];/return \&a->work[k % a->concurrent \& 1];/'
+  twins downloaded-too-soon $a/atlas_stream.c 's/download_image(a, &a->buffers\[(k - 1) % RB_BUFFERS\], &a->member\[k - 1\])/download_image(a, \&a->buffers[k % RB_BUFFERS], \&a->member[k])/'
 fi
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

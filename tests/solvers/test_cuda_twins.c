@@ -187,7 +187,7 @@ static void atlas_follows(void **state) {
 }
 
 /* Iterations that are replayed without the host have the bits of those that it issues: rows, halvings, displacements;
- * of three images, side by side, in two lanes or one after another, of one that is drawn to a reference, and where
+ * of three images, side by side, two at a time or one after another, of one that is drawn to a reference, and where
  * steps are so long that they are halved. So has an atlas whose images stay on the host. */
 enum { REPLAYED = 14 };
 typedef struct {
@@ -199,7 +199,7 @@ static void keep_row(void *context, const rb_atlas_row *row) {
   replayed *r = context;
   r->variance[r->rows] = row->variance, r->halvings[r->rows++] = row->halvings;
 }
-static rb_atlas_result by_rows(const char *name, int count, double step, int stream, int lanes, replayed *out) {
+static rb_atlas_result by_rows(const char *name, int count, double step, int stream, int concurrent, replayed *out) {
   static float two[2][POINTS], third[POINTS];
   const float *three[3] = {two[0], two[1], third};
   const rb_variant *v;
@@ -208,7 +208,7 @@ static rb_atlas_result by_rows(const char *name, int count, double step, int str
   rb_atlas *a;
   ok(rb_variant_find(&rb_atlas_family, name, &v));
   o.levels = 2, o.iterations = REPLAYED, o.coarse_iterations = 2, o.first_sweeps = 2, o.step = step,
-  o.stream = stream, o.lanes = lanes;
+  o.stream = stream, o.concurrent = concurrent;
   images(two[0], two[1]);
   for (int i = 0; i < POINTS; i++) third[i] = two[1][POINTS - 1 - i];
   out->rows = 0;
@@ -228,10 +228,10 @@ static void replays_have_the_same_bits(void **state) {
     const rb_variant *v;
     ok(rb_variant_find(&rb_atlas_family, pairs[k % 2][1], &v));
     needs_cuda(v);
-    const int count = k == 4 || k == 5 ? 1 : 3, stream = k == 6 || k == 9, lanes = k == 7 || k == 8 ? k - 6 : 0;
+    const int count = k == 4 || k == 5 ? 1 : 3, stream = k == 6 || k == 9, concurrent = k == 7 || k == 8 ? k - 6 : 0;
     const double step = k / 2 % 2 ? 3 : 0.3;
     const rb_atlas_result r[2] = {by_rows(pairs[k % 2][0], count, step, 0, 0, &issued),
-                                  by_rows(pairs[k % 2][!stream], count, step, stream, lanes, &again)};
+                                  by_rows(pairs[k % 2][!stream], count, step, stream, concurrent, &again)};
     assert_int_equal(issued.rows, 2 + 1 + REPLAYED + 1);
     assert_int_equal(again.rows, issued.rows);
     for (int i = 0; i < issued.rows; i++) {

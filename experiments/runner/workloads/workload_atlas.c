@@ -51,7 +51,7 @@ static rb_status options_of(const rb_case *c, rb_atlas_options *o, int *images) 
                 {"sweeps", offsetof(rb_atlas_options, sweeps)},
                 {"clip", offsetof(rb_atlas_options, clip)},
                 {"stream", offsetof(rb_atlas_options, stream)},
-                {"lanes", offsetof(rb_atlas_options, lanes)}};
+                {"concurrent", offsetof(rb_atlas_options, concurrent)}};
   rb_status st = RB_OK;
   double number;
   *o = rb_atlas_defaults();
@@ -276,11 +276,11 @@ done:
   return st;
 }
 
-#define COMMON_AXES                                                                                     \
-  {"clip", RB_VALUES_NUMBER}, {"stream", "0 1"}, {"lanes", RB_VALUES_NUMBER}, {"size", RB_VALUES_SIZE}, \
-      {"step", RB_VALUES_NUMBER}, {"gamma", RB_VALUES_NUMBER}, {"iterations", RB_VALUES_COUNT},         \
-      {"coarse_iterations", RB_VALUES_COUNT}, {"levels", RB_VALUES_COUNT}, {                            \
-    "sweeps", RB_VALUES_COUNT                                                                           \
+#define COMMON_AXES                                                                                          \
+  {"clip", RB_VALUES_NUMBER}, {"stream", "0 1"}, {"concurrent", RB_VALUES_NUMBER}, {"size", RB_VALUES_SIZE}, \
+      {"step", RB_VALUES_NUMBER}, {"gamma", RB_VALUES_NUMBER}, {"iterations", RB_VALUES_COUNT},              \
+      {"coarse_iterations", RB_VALUES_COUNT}, {"levels", RB_VALUES_COUNT}, {                                 \
+    "sweeps", RB_VALUES_COUNT                                                                                \
   }
 static const rb_workload_axis axes[] = {
     COMMON_AXES, {"images", RB_VALUES_COUNT}, {"data", "phantom nirep"}, {NULL, NULL}};

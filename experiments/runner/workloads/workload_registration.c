@@ -203,7 +203,8 @@ static rb_status breakdown(state *s, rb_outcome *o) {
                       "mean over the solve");
   rb_outcome_metric(o, "time_other", fmax(0, s->timed->seconds - sum), "s", "profiled solve - sum of the classes");
   rb_outcome_metric(o, "time_profiled", s->timed->seconds, "s", "solve with events; against time: what they cost");
-  rb_outcome_metric(o, "share_two_kernels", 100 * (partial + p->seconds[RB_CLASS_INTERP]) / s->timed->seconds, "%",
+  rb_outcome_metric(o, "share_derivatives_interpolation",
+                    100 * (partial + p->seconds[RB_CLASS_INTERP]) / s->timed->seconds, "%",
                     "of the solve with events: first derivatives and interpolation");
   json_object_set_new(o->details, "classes", rb_profile_json(&s->timed->profile));
 done:

@@ -4,7 +4,7 @@
  * point holds, or with masses: full as they are, which it does not hold.
  *
  * Verified at every node by the oracle, with the range of the masses and the greatest sum of weights. With duality 1
- * interpolation answers: what the paper calls their duality, and that one is the transpose of the other. */
+ * also whether interpolation undoes the splatting, as the paper has it, and whether it is its transpose. */
 #include "experiments/runner/inputs/deformation.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "experiments/runner/inputs/host_splat.h"
