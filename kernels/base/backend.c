@@ -142,3 +142,9 @@ void rb_copy_parallel(void *to, const void *from, size_t bytes) {
     memcpy((char *)to + at, (const char *)from + at, left < PIECE ? left : PIECE);
   }
 }
+
+rb_status rb_fork(const rb_backend *b, int count) { return b->fork && count > 1 ? b->fork(count) : RB_OK; }
+void rb_choose_stream(const rb_backend *b, int k) {
+  if (b->stream) b->stream(k);
+}
+rb_status rb_join(const rb_backend *b) { return b->join ? b->join() : RB_OK; }

@@ -63,14 +63,10 @@ typedef struct rb_backend {
   void (*unpin)(void *host);
 } rb_backend;
 
-/* The same, where a backend may have one order only; one stream needs no fork. */
-static inline rb_status rb_fork(const rb_backend *b, int count) {
-  return b->fork && count > 1 ? b->fork(count) : RB_OK;
-}
-static inline void rb_choose_stream(const rb_backend *b, int k) {
-  if (b->stream) b->stream(k);
-}
-static inline rb_status rb_join(const rb_backend *b) { return b->join ? b->join() : RB_OK; }
+/* fork, stream, join, where a backend may have one order only; one stream needs no fork. */
+rb_status rb_fork(const rb_backend *b, int count);
+void rb_choose_stream(const rb_backend *b, int k);
+rb_status rb_join(const rb_backend *b);
 
 /* Gives a backend, or RB_EDEVICE with the reason why it cannot be used here. */
 typedef rb_status rb_backend_source(const rb_backend **out);
