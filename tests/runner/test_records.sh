@@ -44,6 +44,23 @@ expect 0 "3 cases of the journal are .*another host" env OMP_NUM_THREADS=1 "$bin
 expect 0 "3/3 kept" env OMP_NUM_THREADS=1 "$bin" "${small[@]}" --resume
 expect 0 "3/3 kept" "$bin" "${small[@]}" --resume # those of its own first run
 ok "every run begins with its host" test "$(grep -c '"descriptor_sha256"' "$folder/quick.journal")" = 4
+# without its journal a record is gone on with; each case says which run it is of, under which commit
+expect 0 "2 valid" "$bin" run brunn2020/table4 --backend cpu --where size=32,method=CPU-LAG,method=CPU-LIN --out joined
+joined=$(ls joined/*/brunn2020/table4/quick.json)
+rm "${joined%.json}.journal"
+# shellcheck disable=SC2016 # $r is perl's
+tells() { perl -MJSON::PP -0777 -e 'my $r = decode_json(<STDIN>); print join ",", eval $ARGV[0]' "$1" <"$joined"; }
+ok "a single run needs no list of runs" test "$(tells 'exists $r->{runs}, grep { exists $_->{run} } @{$r->{cases}}')" = ""
+sed -i 's/"commit": "[^"]*"/"commit": "0123456789ab"/' "$joined"
+expect 0 "no journal; 2 cases of .*quick.json" "$bin" run brunn2020/table4 --backend cpu --where size=32 --out joined --resume
+ok "two runs, by their commits" test "$(tells '(map { $_->{regbench}{commit} eq "0123456789ab" ? "old" : "new" } @{$r->{runs}}), sort map { $_->{run} } @{$r->{cases}}')" = old,new,0,0,1
+ok "each with its machine, roofs and beginning" test "$(tells 'map { ref $_->{machine}{cpu}, ref $_->{roofs}, $_->{begun} =~ /^2/ } @{$r->{runs}}')" = HASH,HASH,1,HASH,HASH,1
+expect 0 "Joined by --resume: 2 cases of a run of 0123456789ab .*begun 2.*, 1 case of a run of" "$bin" report "$joined"
+rm "${joined%.json}.journal"
+expect 0 "3/3 kept" "$bin" run brunn2020/table4 --backend cpu --where size=32 --out joined --resume
+ok "and again" test "$(tells 'sort map { $_->{run} } @{$r->{cases}}')" = 0,0,1
+sed 's/"run": 1/"run": 7/' "$joined" >j.json
+expect 2 "of a run that .runs. does not hold" "$bin" report j.json
 (flock -x 9 && sleep 3) 9>"$folder/.lock" &
 sleep 0.5
 expect 8 "another regbench run" "$bin" report "$record" --rejudge

@@ -19,9 +19,11 @@ static const char run_help[] =
     "  --backend cpu|cuda|all         which variants (default all; absent ones are recorded as skipped)\n"
     "  --where AXIS=VALUE[,...]       only these cases; an axis twice means either value; 'method' is an axis\n"
     "  --out DIR                      where records go: DIR/MACHINE/PAPER/NAME/PRESET.json (default out)\n"
-    "  --resume                       keep what the journal of an interrupted run holds (without: it is set aside "
-    "as\n"
-    "                                 PRESET.journal.before); cases of another build or host are measured again\n\n"
+    "  --resume                       keep what the journal of an interrupted run holds, or, where it is absent, the "
+    "record\n"
+    "                                 (without: it is set aside as PRESET.journal.before); cases of another build or "
+    "host\n"
+    "                                 are measured again\n\n"
     "A record that holds more than the new one is set aside as PRESET.json.before (.before.2 ...).\n\n"
     "exit codes: 0 fine, 2 usage or descriptor, 3 a case is invalid, 8 incomplete, 9 nothing ran, 130 interrupted\n";
 

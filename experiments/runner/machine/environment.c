@@ -116,11 +116,9 @@ json_t *rb_environment(void) {
                    RB_BUILD_LIBRARIES, "gpu", gpu_facts(), "gpus", gpus(), "ranks", rb_team_processes());
 }
 
-json_t *rb_environment_of_times(void) {
-  json_t *all = rb_environment(), *cpu = json_object_get(all, "cpu"), *gpu = json_object_get(all, "gpu");
-  json_t *out = json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "cpu", json_object_get(cpu, "model"), "threads",
-                          json_object_get(cpu, "threads"), "build", json_object_get(all, "build"), "gpu",
-                          json_object_get(gpu, "name"), "driver", json_object_get(gpu, "driver"));
-  json_decref(all);
-  return out;
+json_t *rb_environment_of_times(const json_t *environment) {
+  const json_t *cpu = json_object_get(environment, "cpu"), *gpu = json_object_get(environment, "gpu");
+  return json_pack("{s:O?,s:O?,s:O?,s:O?,s:O?}", "cpu", json_object_get(cpu, "model"), "threads",
+                   json_object_get(cpu, "threads"), "build", json_object_get(environment, "build"), "gpu",
+                   json_object_get(gpu, "name"), "driver", json_object_get(gpu, "driver"));
 }

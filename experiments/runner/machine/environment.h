@@ -7,9 +7,9 @@
 
 /* A new reference. Missing facts are null. No user names, host names or paths. */
 json_t *rb_environment(void);
-/* Of rb_environment what times of two parts of one record must share: processor, threads, build, GPU and its driver.
- * A new reference. */
-json_t *rb_environment_of_times(void);
+/* Of an rb_environment what times of two parts of one record must share: processor, threads, build, GPU and its
+ * driver. A new reference. */
+json_t *rb_environment_of_times(const json_t *environment);
 /* Folder name for this machine's records: "nvidia-h200", of several devices "nvidia-h200-x8", else the processor:
  * "intel-xeon-processor-2core". */
 void rb_machine_slug(char *out, int size);

@@ -2,8 +2,6 @@
 #include "experiments/runner/record/record.h"
 
 #include "datasets/input_file.h"
-#include "experiments/runner/machine/build.h"
-#include "experiments/runner/machine/environment.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -56,59 +54,6 @@ void rb_record_close(rb_record_place *p) {
   }
   p->journal = NULL;
   p->lock = -1;
-}
-
-rb_status rb_journal_append(rb_record_place *p, const json_t *line) {
-  rb_status st = RB_OK;
-  char *text = json_dumps(line, JSON_COMPACT);
-  RB_CHECK(text, RB_ENOMEM, "host memory");
-  RB_CHECK(fprintf(p->journal, "%s\n", text) > 0 && fflush(p->journal) == 0, RB_EIO,
-           "cannot write %s: %s; what was measured before is kept in it", p->journal_path, strerror(errno));
-  if (fdatasync(fileno(p->journal)) != 0 && errno != EINVAL)
-    st = RB_FAIL(RB_EIO, "cannot write %s: %s", p->journal_path, strerror(errno));
-done:
-  free(text);
-  return st;
-}
-
-/* A case whose code has changed since is measured again. */
-static int by_this_code(const json_t *c) {
-  const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
-  return rb_source_is_current(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU, rb_json_text(c, "source", ""));
-}
-
-rb_status rb_journal_read(const rb_record_place *p, const json_t *header, json_t **cases, int *others) {
-  rb_status st = RB_OK;
-  char *line = NULL;
-  size_t capacity = 0;
-  FILE *f = fopen(p->journal_path, "r");
-  json_t *j = NULL;
-  int here = 0;
-  *cases = json_object();
-  *others = 0;
-  while (f && getline(&line, &capacity, f) > 0) {
-    json_decref(j);
-    j = json_loads(line, 0, NULL);
-    const char *id = rb_json_text(j, "id", NULL);
-    if (json_object_get(j, "descriptor_sha256")) { /* a run begins */
-      RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")),
-               RB_EINVAL, "%s was made by another descriptor; run without --resume", p->journal_path);
-      here = json_equal(json_object_get(j, "host"), json_object_get(header, "host"));
-    } else if (id && here && by_this_code(j)) {
-      json_object_set(*cases, id, j);
-    } else {
-      *others += id != NULL;
-    }
-  }
-done:
-  json_decref(j);
-  free(line);
-  if (f) fclose(f);
-  if (st != RB_OK) {
-    json_decref(*cases);
-    *cases = NULL;
-  }
-  return st;
 }
 
 void rb_record_keep_drawn_panels(json_t *record) {
@@ -164,6 +109,10 @@ static rb_status check_record(const json_t *record, const char *path) {
     RB_CHECK(id, RB_EFORMAT, "%s: case %zu has no id", path, i + 1);
     RB_CHECK(!json_object_get(seen, id), RB_EFORMAT, "%s: two cases are named '%.100s'", path, id);
     json_object_set_new(seen, id, json_true());
+    const json_t *run = json_object_get(c, "run");
+    RB_CHECK(!run || (json_integer_value(run) >= 0 &&
+                      json_array_get(json_object_get(record, "runs"), (size_t)json_integer_value(run))),
+             RB_EFORMAT, "%s: case '%.100s' is of a run that `runs` does not hold", path, id);
     RB_TRY(rb_record_check_pictures(json_object_get(json_object_get(c, "details"), "panels"), path));
     RB_TRY(rb_record_check_pictures(json_object_get(json_object_get(c, "details"), "slices"), path));
     if (!printed && strcmp(rb_json_text(c, "status", ""), "valid") == 0) RB_TRY(check_valid_case(c, id, path));

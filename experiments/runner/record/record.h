@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records: one JSON file a run of an experiment (results/schema/README.md), and its journal. */
+/* Records: one JSON file a run of an experiment (results/schema/README.md). journal.h: what is written on the way. */
 #ifndef RB_RECORD_H
 #define RB_RECORD_H
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.4.0"
+#define RB_RECORD_VERSION "1.5.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];
@@ -25,12 +25,6 @@ typedef struct {
  * <preset>.journal.before). RB_EBUSY when another run holds the folder. */
 rb_status rb_record_open(rb_record_place *place, const char *out, const char *slug, const rb_descriptor *d,
                          rb_preset preset, int resume);
-/* Append one line and see it reach the disk. RB_EIO (disk full) leaves the lines before it whole. */
-rb_status rb_journal_append(rb_record_place *place, const json_t *line);
-/* Cases of the journal by id; lines that do not parse (a torn last one), cases whose code has changed since and those
- * after a header line of another "host" (build, processor, GPU) are dropped, the last two counted in *others. A
- * header with another descriptor makes the journal worthless: RB_EINVAL. New reference. */
-rb_status rb_journal_read(const rb_record_place *place, const json_t *header, json_t **cases, int *others);
 /* Write a valid case's pictures to files of <folder>/pictures, and their titles, names and sha256 into the case. */
 rb_status rb_record_store_pictures(const rb_record_place *place, const rb_outcome *o, json_t *c);
 /* Keep the panels of the first valid case that has any, which is the one that plots of kind panels draw. */

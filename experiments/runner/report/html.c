@@ -180,6 +180,9 @@ static void put_provenance(FILE *f, const rb_judged *j) {
   fputs("; ", f), rb_put_escaped(f, rb_json_text(j->record, "created", "")), fputs("; regbench at ", f);
   rb_put_escaped(f, rb_json_text(build, "commit", "?"));
   fputs(json_is_true(json_object_get(build, "dirty")) ? " (with uncommitted changes)</p>\n" : "</p>\n", f);
+  if (json_object_get(j->record, "runs"))
+    fprintf(f, "<p class=\"small\">Joined of %zu runs; its table in text names them.</p>\n",
+            json_array_size(json_object_get(j->record, "runs")));
   if (json_is_false(json_object_get(j->record, "complete")))
     fputs("<p class=\"small\">Not complete: cases of the preset are missing.</p>\n", f);
 }

@@ -65,6 +65,25 @@ static void absences(const rb_judged *j, FILE *out) {
   }
 }
 
+/* A line about the runs that the record joins, where --resume kept cases of earlier ones. */
+static void runs(const json_t *record, FILE *out) {
+  const json_t *all = json_object_get(record, "runs"), *run, *c;
+  size_t k, i;
+  if (!json_array_size(all)) return;
+  fputs("Joined by --resume:", out);
+  json_array_foreach((json_t *)all, k, run) {
+    const json_t *build = json_object_get(run, "regbench");
+    int cases = 0;
+    json_array_foreach(json_object_get(record, "cases"), i, c) cases +=
+        json_integer_value(json_object_get(c, "run")) == (json_int_t)k;
+    fprintf(out, "%s %d case%s of a run of %s%s", k ? "," : "", cases, cases == 1 ? "" : "s",
+            rb_json_text(build, "commit", "?"),
+            json_is_true(json_object_get(build, "dirty")) ? " (with uncommitted changes)" : "");
+    if (json_is_string(json_object_get(run, "begun"))) fprintf(out, " begun %s", rb_json_text(run, "begun", ""));
+  }
+  fputs(". Processor, threads, build, GPU and driver are the same, and the code of every case.\n\n", out);
+}
+
 static void provenance(const rb_judged *j, FILE *out, rb_format format) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
                *cpu = json_object_get(m, "cpu");
@@ -96,6 +115,7 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
+  runs(j->record, out);
   const int cases = (int)json_array_size(json_object_get(j->record, "cases")),
             preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));
   if (json_is_true(json_object_get(j->record, "complete")) && cases < preset)

@@ -5,7 +5,7 @@
 #include "experiments/runner/machine/environment.h"
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/machine/build.h"
-#include "experiments/runner/record/record.h"
+#include "experiments/runner/record/journal.h"
 #include "experiments/runner/machine/roofs.h"
 #include "experiments/runner/run/run_case.h"
 #include "experiments/runner/report/published.h"
@@ -25,7 +25,8 @@ typedef struct {
   int count;
   rb_record_place place;
   char *published; /* text of the CSV, or NULL */
-  json_t *header, *done;
+  json_t *header;
+  rb_journal_kept kept; /* of earlier runs */
   const rb_listener *listener;
   rb_run_counts counts;
 } run_state;
@@ -81,7 +82,7 @@ static rb_status run_cases(run_state *s, json_t *cases) {
   const rb_listener *to = s->listener;
   for (int i = 0; i < s->count && !rb_interrupted; i++) {
     const rb_case *c = &s->cases[i];
-    json_t *j = NULL, *old = json_object_get(s->done, c->id);
+    json_t *j = NULL, *old = json_object_get(s->kept.cases, c->id);
     to->case_started(to->context, i, s->count, c->id);
     if (old && reusable(old)) {
       count(&s->counts, rb_json_text(old, "status", ""));
@@ -118,6 +119,14 @@ done:
 
 /* ---- one experiment ----------------------------------------------------------------------------------- */
 
+static json_t *timestamp(void) {
+  char when[32];
+  const time_t now = time(NULL);
+  struct tm utc;
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  return json_string(when);
+}
+
 static json_t *make_header(const rb_descriptor *d, rb_preset preset) {
   rb_protocol p = rb_protocol_of(preset);
   json_t *sources = json_object();
@@ -149,7 +158,7 @@ static rb_status merge_kept_cases(const run_state *s, const json_t *cases, json_
   RB_TRY(rb_cases_expand(s->d, s->options->preset, -1, NULL, 0, &all, &count));
   *preset = count;
   for (int k = 0; k < count; k++) {
-    json_t *found = json_object_get(by_id, all[k].id), *old = json_object_get(s->done, all[k].id);
+    json_t *found = json_object_get(by_id, all[k].id), *old = json_object_get(s->kept.cases, all[k].id);
     if (!found && old && reusable(old)) found = old;
     if (found) json_array_append(*out, found);
     json_object_del(by_id, all[k].id);
@@ -169,19 +178,15 @@ static rb_status finish(run_state *s, json_t *asked) {
   rb_status st = RB_OK;
   json_t *cases = NULL;
   int complete = 0, preset = 0, written = 0;
-  char when[32];
-  time_t now = time(NULL);
-  struct tm utc;
   json_t *record = json_deep_copy(s->header);
   json_object_del(record, "host"); /* `machine` tells more */
-  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  json_object_set_new(record, "created", json_string(when));
-  json_object_set_new(record, "machine", rb_environment());
-  json_object_set_new(record, "roofs", rb_roofs_json());
+  json_object_set_new(record, "created", timestamp());
   RB_TRY(merge_kept_cases(s, asked, &cases, &complete, &preset));
   json_object_set_new(record, "complete", json_boolean(complete));
   json_object_set_new(record, "preset_cases", json_integer(preset));
   json_object_set(record, "cases", cases);
+  json_t *runs = rb_journal_runs(&s->kept, s->header, cases);
+  if (runs) json_object_set_new(record, "runs", runs);
   if (s->published) json_object_set_new(record, "published", json_string(s->published));
   rb_record_keep_drawn_panels(record);
   st = rb_record_write(&s->place, record, &written);
@@ -195,11 +200,32 @@ done:
   return st;
 }
 
+/* Roofs are measured before the cases: their memory is theirs. */
+static void tell_of_host(run_state *s) {
+  json_t *machine = rb_environment();
+  json_object_set_new(s->header, "host", rb_environment_of_times(machine));
+  json_object_set_new(s->header, "machine", machine);
+  json_object_set_new(s->header, "roofs", rb_roofs_json());
+  json_object_set_new(s->header, "begun", timestamp());
+}
+
+static rb_status keep_earlier_cases(run_state *s) {
+  rb_status st = RB_OK;
+  int recalled = 0;
+  RB_TRY(rb_journal_recall(&s->place, s->header, &recalled));
+  if (recalled) say(s, "there is no journal; %d cases of %s are taken for it", recalled, s->place.path);
+  RB_TRY(rb_journal_read(&s->place, s->header, &s->kept));
+  if (s->kept.others)
+    say(s, "%d cases of the journal are of other code, another build or another host; they are not kept",
+        s->kept.others);
+done:
+  return st;
+}
+
 rb_status rb_run_experiment(const rb_run_options *o, const char *path, const rb_listener *listener,
                             rb_run_counts *total) {
   rb_status st = RB_OK;
   char slug[320];
-  int others = 0;
   run_state s = {.options = o, .path = path, .listener = listener, .place = {.lock = -1}};
   json_t *cases = json_array();
   RB_TRY(rb_descriptor_load(path, &s.d));
@@ -216,15 +242,8 @@ rb_status rb_run_experiment(const rb_run_options *o, const char *path, const rb_
   rb_machine_slug(slug, sizeof slug);
   RB_TRY(rb_record_open(&s.place, o->out, slug, s.d, o->preset, o->resume));
   s.header = make_header(s.d, o->preset);
-  json_object_set_new(s.header, "host", rb_environment_of_times());
-  json_decref(rb_roofs_json()); /* measured before the cases: their memory is theirs */
-  s.done = json_object();
-  if (o->resume) {
-    json_decref(s.done);
-    RB_TRY(rb_journal_read(&s.place, s.header, &s.done, &others));
-    if (others)
-      say(&s, "%d cases of the journal are of other code, another build or another host; they are not kept", others);
-  }
+  tell_of_host(&s);
+  if (o->resume) RB_TRY(keep_earlier_cases(&s));
   RB_TRY(rb_journal_append(&s.place, s.header)); /* once a run: what follows is of this build and host */
   listener->experiment(listener->context, s.d->paper, s.d->name);
   st = run_cases(&s, cases);
@@ -237,7 +256,7 @@ done:
   rb_record_close(&s.place);
   json_decref(cases);
   json_decref(s.header);
-  json_decref(s.done);
+  rb_journal_kept_free(&s.kept);
   free(s.published);
   free(s.cases);
   rb_descriptor_free(s.d);
