@@ -24,6 +24,7 @@ typedef struct {
   const char *what; /* one line */
   const rb_variant *variants;
   int count;
+  size_t ops_size; /* bytes of the ops table of a family of kernels; 0: solvers */
 } rb_family;
 
 /* RB_ENOTFOUND offers the nearest name. */

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* rb_interp_family and so on: the tables that CMake makes of families.def and of each <family>_variants.def. */
-#define RB_FAMILY(family, what) extern const rb_family rb_##family##_family;
+/* rb_interp_family and so on: the tables that CMake makes of families.def and of each <family>_variants.def. Only
+ * rb_family_add changes them. */
+#define RB_FAMILY(family, what) extern rb_family rb_##family##_family;
 #include "kernels/registry/families.def"
 #undef RB_FAMILY
 
@@ -18,6 +19,10 @@ extern "C" {
 const rb_family *const *rb_families(int *count);
 /* RB_ENOTFOUND offers the nearest name. */
 rb_status rb_family_find(const char *name, const rb_family **out);
+
+/* One more variant at the family's end, for good: the row is copied, its texts are not. Before the first use of the
+ * family's table by anybody: pointers to its rows do not outlast this. RB_ENOTFOUND, RB_ENOMEM. */
+rb_status rb_family_add(const char *family, const rb_variant *variant);
 
 /* The backend, or RB_EDEVICE with the reason why it cannot be used here. */
 rb_status rb_backend_get(rb_backend_kind kind, const rb_backend **out);

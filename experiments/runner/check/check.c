@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/check/check.h"
 
+#include "experiments/runner/machine/plugin.h"
 #include "experiments/runner/record/record.h"
 #include "kernels/base/rng.h"
 #include "solvers/demons/demons.h"
@@ -150,12 +151,14 @@ static void check_variant(rb_checker *c, const rb_check_options *o) {
   for (size_t i = 0; i < sizeof families_checked / sizeof *families_checked; i++)
     if (families_checked[i].family == c->family)
       live = families_checked[i].live, c->golden_cases = families_checked[i].golden;
-  const int recordable = c->variant->backend == RB_CUDA && c->golden_cases;
+  const int plugin = rb_plugin_source(c->variant) != NULL; /* nobody recorded it */
+  const int recordable = c->variant->backend == RB_CUDA && c->golden_cases && !plugin;
   int before_pass = c->passed, before_fail = c->failed;
   char note[NOTE] = "";
   rb_status st = rb_variant_available(c->variant);
   const int emulated = st == RB_OK && c->variant->backend == RB_CUDA && rb_cuda_is_emulated();
   if (emulated) snprintf(note, sizeof note, "emulated");
+  if (plugin) snprintf(note, sizeof note, "of a plugin%s", emulated ? "; emulated" : "");
   if (st == RB_OK) {
     if (live) live(c);
     if (o->record && recordable && !emulated) rb_golden_record(c, o->record);

@@ -21,6 +21,7 @@ static const char check_help[] =
     "promises. Without a GPU the CUDA variants' recorded outputs are compared with the CPU oracle.\n\n"
     "  --variant NAME   only this variant\n"
     "  --backend cpu|cuda  only its variants\n"
+    "  --plugin FILE    a shared library with variants of yours (kernels/base/plugin.h), which join their families\n"
     "  --junit FILE     write JUnit XML: a case a check, its time, what was skipped and why, the host\n"
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and set their limits\n"

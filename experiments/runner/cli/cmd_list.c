@@ -13,7 +13,8 @@
 
 static const char list_help[] =
     "usage: regbench list [experiments|families|variants|solvers|data|NAME]\n\nNAME is a family (interp) or a solver "
-    "(claire). Without an argument: everything.\n\nexit codes: 0 fine, 2 usage\n";
+    "(claire). Without an argument: everything.\n\n--plugin FILE  a shared library whose variants are listed, too\n\n"
+    "exit codes: 0 fine, 2 usage\n";
 
 static int list_experiments(void) {
   enum { MOST = 256 };

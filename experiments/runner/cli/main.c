@@ -4,6 +4,7 @@
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/machine/build.h"
+#include "experiments/runner/machine/plugin.h"
 #include "experiments/runner/record/record.h"
 #include "kernels/base/team.h"
 
@@ -122,10 +123,29 @@ static int parse_device(int *argc, char **argv) {
   return 0;
 }
 
+/* --plugin FILE, anywhere behind the verbs that use variants: loaded here, taken out of the arguments. */
+static int load_plugins(int *argc, char **argv) {
+  static const char *const takers[] = {"run", "check", "list"};
+  int kept = 0, takes = 0;
+  for (int k = 0; k < 3; k++) takes |= *argc > 1 && strcmp(argv[1], takers[k]) == 0;
+  for (int i = 0; i < *argc; i++) {
+    const char *file = takes ? rb_option(*argc, argv, &i, "--plugin") : NULL;
+    if (!file)
+      argv[kept++] = argv[i];
+    else if (!*file)
+      return rb_usage(argv[1], "--plugin needs a shared library");
+    else if (rb_plugin_load(file) != RB_OK)
+      return rb_usage(argv[1], "%s", rb_message());
+  }
+  *argc = kept;
+  return 0;
+}
+
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
   signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
-  const int code = parse_device(&argc, argv);
+  int code = parse_device(&argc, argv);
+  if (!code) code = load_plugins(&argc, argv);
   if (code) return code;
   if (argc < 2) {
     help(stderr);

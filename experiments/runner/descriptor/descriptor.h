@@ -94,16 +94,16 @@ typedef struct {
   char sha256[65];
 } rb_descriptor;
 
-/* Read and validate `path`. Method variants, kinds and claim labels are checked against what exists. */
+/* Read, validate and check the use of `path`. */
 rb_status rb_descriptor_load(const char *path, rb_descriptor **out);
 /* The same from text; `origin` names it in messages. */
 rb_status rb_descriptor_parse(const char *text, const char *origin, rb_descriptor **out);
 void rb_descriptor_free(rb_descriptor *d); /* takes NULL */
 
-/* What the text cannot show to be wrong: RB_EFORMAT with `origin`, line and meaning. Called by _parse. */
+/* Kinds, labels and references against what exists: RB_EFORMAT with `origin`, line and meaning. Called by _parse. */
 rb_status rb_descriptor_validate(const rb_descriptor *d, const char *origin);
-/* What a descriptor that is to be run must satisfy besides, and that of an old record need not: nothing in it would
- * be ignored, or fail at work. RB_EFORMAT likewise. Called by _load. */
+/* What a descriptor that is to be run must satisfy besides, and that of an old record need not: its variants exist,
+ * nothing in it would be ignored, or fail at work. RB_EFORMAT likewise. Called by _load. */
 rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin);
 /* The values of an axis under a preset. */
 rb_strings rb_axis_values(const rb_axis *axis, rb_preset preset);

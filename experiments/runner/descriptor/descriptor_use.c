@@ -28,6 +28,25 @@ done:
   return st;
 }
 
+/* A record may be older than the names of today, or of a plugin. */
+static rb_status use_of_variants(const rb_descriptor *d, const char *origin) {
+  rb_status st = RB_OK;
+  for (unsigned i = 0; i < d->methods_count; i++) {
+    const rb_method *m = &d->methods[i];
+    const rb_workload *w;
+    const rb_variant *v;
+    char cause[400] = "";
+    RB_TRY(rb_workload_find(m->kind, &w));
+    if (rb_variant_find(w->family, m->variant, &v) != RB_OK) {
+      snprintf(cause, sizeof cause, "%s", rb_message());
+      rb_clear();
+    }
+    CHECK_AT(!cause[0], "variant:", m->variant, "method '%s': %s", m->label, cause);
+  }
+done:
+  return st;
+}
+
 static rb_status use_of_numerics(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->methods_count; i++) {
@@ -183,6 +202,7 @@ done:
 
 rb_status rb_descriptor_check_use(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
+  RB_TRY(use_of_variants(d, origin));
   RB_TRY(use_of_labels(d, origin));
   RB_TRY(use_of_numerics(d, origin));
   RB_TRY(use_of_axes(d, origin));

@@ -64,8 +64,6 @@ static rb_status validate_methods(const rb_descriptor *d, const char *origin) {
   for (unsigned i = 0; i < d->methods_count; i++) {
     const rb_method *m = &d->methods[i];
     const rb_workload *w;
-    const rb_variant *v;
-    char cause[400] = "";
     for (unsigned j = 0; j < i; j++)
       CHECK_AT(strcmp(m->label, d->methods[j].label) != 0, "label:", m->label, "two methods are labelled '%s'",
                m->label);
@@ -73,11 +71,6 @@ static rb_status validate_methods(const rb_descriptor *d, const char *origin) {
       rb_clear();
       CHECK_AT(0, "kind:", m->kind, "method '%s': unknown kind '%s'", m->label, m->kind);
     }
-    if (rb_variant_find(w->family, m->variant, &v) != RB_OK) {
-      snprintf(cause, sizeof cause, "%s", rb_message());
-      rb_clear();
-    }
-    CHECK_AT(!cause[0], "variant:", m->variant, "method '%s': %s", m->label, cause);
     RB_TRY(validate_numerics(d, m, origin));
     CHECK_AT(!m->published_as || has_label(d, m->published_as), "published_as:", m->published_as,
              "method '%s': no method '%s' to be published as", m->label, m->published_as);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/machine/build.h"
 
+#include "experiments/runner/machine/plugin.h"
 #include "experiments/runner/machine/source_hashes.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@ const char *rb_source_hash(const char *family, rb_backend_kind backend) {
   return "";
 }
 int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash) {
+  if (rb_is_plugin_source(hash)) return rb_plugin_source_is_current(hash);
   const char *kind = backend == RB_CUDA ? "cuda" : "cpu", *now = rb_source_hash(family, backend);
   const size_t rows = sizeof rb_same_code / sizeof *rb_same_code;
   for (size_t step = 0; step <= rows; step++) { /* a row leads on to the next revision's hash */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A case as the record writes it: its name, metrics, verification and samples. */
 #include "experiments/runner/machine/build.h"
+#include "experiments/runner/machine/plugin.h"
 #include "experiments/runner/record/record.h"
 
 #include "experiments/runner/machine/environment.h"
@@ -183,10 +184,11 @@ json_t *rb_case_json(const rb_case_result *r) {
   if (rb_workload_find(c->method->kind, &w) != RB_OK) return json_null();
   json_t *axes = json_object();
   for (int a = 0; a < c->axes; a++) json_object_set_new(axes, c->axis[a], json_string(c->value[a]));
+  const char *plugin = rb_plugin_source(c->variant);
   json_t *j = json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "id", c->id, "method", c->method->label,
                         "axes", axes, "kind", c->method->kind, "family", w->family->name, "variant", c->variant->name,
                         "tag", c->variant->tag, "backend", c->variant->backend == RB_CUDA ? "cuda" : "cpu", "source",
-                        rb_source_hash(w->family->name, c->variant->backend), "status",
+                        plugin ? plugin : rb_source_hash(w->family->name, c->variant->backend), "status",
                         rb_case_status_name(r->status), "reason", r->reason);
   if (!r->ran) return j;
   add_outcome(j, &r->outcome, r->status == RB_CASE_VALID);

@@ -65,6 +65,15 @@ static void absences(const rb_judged *j, FILE *out) {
   }
 }
 
+/* Whose kernels were loaded. */
+static void plugins(const json_t *record, FILE *out) {
+  size_t k;
+  json_t *p;
+  json_array_foreach(json_object_get(record, "plugins"), k, p)
+      fprintf(out, "Variants of a plugin: %s %s (%s, sha256 %.12s...).\n\n", rb_json_text(p, "name", "?"),
+              rb_json_text(p, "version", "?"), rb_json_text(p, "file", "?"), rb_json_text(p, "sha256", "?"));
+}
+
 /* A line about the runs that the record joins, where --resume kept cases of earlier ones. */
 static void runs(const json_t *record, FILE *out) {
   const json_t *all = json_object_get(record, "runs"), *run, *c;
@@ -115,6 +124,7 @@ static void provenance(const rb_judged *j, FILE *out, rb_format format) {
     fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
+  plugins(j->record, out);
   runs(j->record, out);
   const int cases = (int)json_array_size(json_object_get(j->record, "cases")),
             preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));

@@ -5,6 +5,7 @@
 #include "experiments/runner/machine/environment.h"
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/machine/build.h"
+#include "experiments/runner/machine/plugin.h"
 #include "experiments/runner/record/journal.h"
 #include "experiments/runner/machine/roofs.h"
 #include "experiments/runner/run/run_case.h"
@@ -207,6 +208,8 @@ static void tell_of_host(run_state *s) {
   json_object_set_new(s->header, "machine", machine);
   json_object_set_new(s->header, "roofs", rb_roofs_json());
   json_object_set_new(s->header, "begun", timestamp());
+  json_t *plugins = rb_plugins_json();
+  if (plugins) json_object_set_new(s->header, "plugins", plugins);
 }
 
 static rb_status keep_earlier_cases(run_state *s) {
