@@ -109,6 +109,30 @@ expect 0 "\]\* +AMBIGUOUS" "$bin" compare "$once" six.json
 expect 0 "fewer than 6 samples" "$bin" compare "$once" six.json
 expect 4 "1\.200 \[1\.080, 1\.320\]\* +SLOWER" "$bin" compare "$once" twenty.json
 
+# machines: geometric means by hand
+scaled() { # FOLDER NAME FACTOR...: a machine's folder with a.json, its times over the factors in turn
+  mkdir -p "$1/brunn2020/table4"
+  perl -MJSON::PP -0777 -e 'my $r = decode_json(<STDIN>); my ($name, @f) = @ARGV; $r->{machine}{name} = $name; my $k = 0;
+    for my $c (@{$r->{cases}}) { my $f = $f[$k++ % @f]; $_ /= $f for $c->{metrics}{time}{value}, @{$c->{timing}}{qw(low median high)}, @{$c->{timing}{samples}}; }
+    print encode_json($r)' "${@:2}" <a.json >"$1/brunn2020/table4/quick.json"
+}
+scaled machines/one "Machine One" 1
+scaled machines/two "Machine Two" 2 8 4
+scaled machines/three "Machine Three" 0.5
+expect 0 "brunn2020 +interp +cpu +4 \[[0-9., ]+\] +2 to 8 +3 +0.5 \[[0-9., ]+\] +0.5 to 0.5 +3 *$" "$bin" compare machines/one machines/two machines/three
+expect 0 "6 pairs of times; 0 more" "$bin" compare machines/one machines/two machines/three
+expect 0 "brunn2020,interp,cpu,\"?0.25 \[" "$bin" compare machines/two machines/one --format csv
+expect 2 "records of several machines .Machine .*name the folder of one" "$bin" compare machines machines/one
+expect 2 "not both" "$bin" compare machines/one a.json
+expect 2 "two machines at least" "$bin" compare machines/one
+expect 2 "no records below" "$bin" compare machines/one "$(mkdir -p empty; echo empty)"
+expect 9 "no timed case in common" "$bin" compare machines/one "$results/nvidia-tesla-p100"
+expect 2 "for folders of machines" "$bin" compare a.json a.json --plots p
+if command -v gnuplot >/dev/null; then
+  expect 0 "pairs" "$bin" compare machines/one machines/two machines/three --plots p
+  ok "a picture of machines" test -s p/machines.png -a -s p/machines.svg
+fi
+
 # ---- published values ------------------------------------------------------------------------------------
 mkdir -p published
 sed "s#^published: .*#published: published/t.csv#" "$experiments/brunn2020/table4.yaml" >printed.yaml

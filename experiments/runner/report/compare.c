@@ -181,38 +181,47 @@ static int by_bandwidth(const json_t *c, const json_t *other, const double ta[3]
 
 static int is_printed(const json_t *record) { return strcmp(rb_json_text(record, "preset", ""), "published") == 0; }
 
+rb_timed_pair rb_timed_pair_of(const rb_judged *a, const json_t *c, const rb_judged *b) {
+  rb_timed_pair p = {.kind = RB_PAIR_NONE, .b = {NAN, NAN, NAN}};
+  p.other = case_of(b->record, rb_json_text(c, "id", ""));
+  const int printed =
+      is_printed(a->record) || is_printed(b->record); /* what a paper has not, or nobody can run here, is no loss */
+  const int there = p.other && strcmp(rb_json_text(p.other, "status", ""), "valid") == 0;
+  p.assumed = times_of(c, p.a);
+  if (there) p.assumed |= times_of(p.other, p.b);
+  if (p.b[0] != p.b[0] && !(there && by_bandwidth(c, p.other, p.a, p.b))) {
+    if (p.a[0] == p.a[0] && !printed) p.kind = RB_PAIR_LOST;
+    return p;
+  }
+  if (p.a[0] != p.a[0]) return p; /* B alone has it */
+  p.field = rb_incomparable_field(a->record, c, b->record, p.other);
+  if (!p.field) p.field = rb_method_difference(a->descriptor, b->descriptor, rb_json_text(c, "method", ""));
+  p.kind = p.field ? RB_PAIR_DIFFERS : RB_PAIR_TIMED;
+  if (p.assumed && !p.field) assume_spread(p.b);
+  return p;
+}
+
 /* One case of A beside B's of the same id. */
 static void compare_case(const rb_judged *a, const json_t *c, const rb_judged *b, double delta, rb_table *t,
                          rb_comparison *sum) {
   const char *id = rb_json_text(c, "id", "");
-  const json_t *other = case_of(b->record, id);
-  const int printed =
-      is_printed(a->record) || is_printed(b->record); /* what a paper has not, or nobody can run here, is no loss */
-  double ta[3], tb[3] = {NAN, NAN, NAN}, ratio[3] = {NAN, NAN, NAN};
-  const int there = other && strcmp(rb_json_text(other, "status", ""), "valid") == 0;
-  int assumed = times_of(c, ta);
-  if (there) assumed |= times_of(other, tb);
-  if (tb[0] != tb[0] && !(there && by_bandwidth(c, other, ta, tb))) {
-    if (ta[0] == ta[0] && !printed) lost_case(c, other, ta, t, sum);
-    return;
-  }
-  if (ta[0] != ta[0]) return; /* B alone has it */
-  const char *field = rb_incomparable_field(a->record, c, b->record, other);
-  if (!field) field = rb_method_difference(a->descriptor, b->descriptor, rb_json_text(c, "method", ""));
+  const rb_timed_pair p = rb_timed_pair_of(a, c, b);
+  double ratio[3] = {NAN, NAN, NAN};
   char text[96];
+  if (p.kind == RB_PAIR_LOST) lost_case(c, p.other, p.a, t, sum);
+  if (p.kind == RB_PAIR_NONE || p.kind == RB_PAIR_LOST) return;
   sum->compared++;
-  if (field) {
+  if (p.kind == RB_PAIR_DIFFERS) {
     sum->incomparable++;
-    snprintf(text, sizeof text, "not comparable: %s differs", field);
-    row(t, id, ta, tb, ratio, 0, text);
+    snprintf(text, sizeof text, "not comparable: %s differs", p.field);
+    row(t, id, p.a, p.b, ratio, 0, text);
     return;
   }
-  if (assumed) assume_spread(tb);
-  const rb_compare_verdict v = rb_compare_times(ta, tb, delta, ratio);
+  const rb_compare_verdict v = rb_compare_times(p.a, p.b, delta, ratio);
   sum->verdicts[v]++;
   sum->ambiguous_slower += v == RB_AMBIGUOUS && ratio[0] > 1 + delta;
-  sum->assumed += assumed;
-  row(t, id, ta, tb, ratio, assumed, rb_compare_name(v));
+  sum->assumed += p.assumed;
+  row(t, id, p.a, p.b, ratio, p.assumed, rb_compare_name(v));
 }
 
 static void experiment_of(const json_t *record, char *out, size_t size) {

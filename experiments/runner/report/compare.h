@@ -4,6 +4,7 @@
 #define RB_COMPARE_H
 
 #include "experiments/runner/report/table.h"
+#include "experiments/runner/report/verdict.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -18,6 +19,22 @@ const char *rb_compare_name(rb_compare_verdict v);
 
 /* The field in which two cases of one id differ so that their times mean different things, or NULL. */
 const char *rb_incomparable_field(const json_t *record_a, const json_t *a, const json_t *record_b, const json_t *b);
+
+/* A case of A and B's of the same id, with the times of both: median, low, high. */
+typedef enum {
+  RB_PAIR_NONE,    /* A has no time, or nobody is to have one */
+  RB_PAIR_LOST,    /* A timed it, B did not */
+  RB_PAIR_DIFFERS, /* `field` tells in what: the times mean different things */
+  RB_PAIR_TIMED
+} rb_pair_kind;
+typedef struct {
+  rb_pair_kind kind;
+  const json_t *other; /* B's case, or NULL */
+  const char *field;
+  double a[3], b[3];
+  int assumed; /* fewer samples than an interval needs: B's is widened */
+} rb_timed_pair;
+rb_timed_pair rb_timed_pair_of(const rb_judged *a, const json_t *c, const rb_judged *b);
 
 /* The published values of a record's experiment as records, one for each machine they were measured on: source
  * "published", one sample, no interval. New reference to an array, empty when nothing is printed for the record's
