@@ -3,6 +3,7 @@
 
 #include "datasets/isosurface.h"
 #include "datasets/manifest.h"
+#include "kernels/base/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -272,5 +273,56 @@ rb_status rb_brain(int which, rb_anatomy *out, float **classes) {
 done:
   free(c);
   if (st != RB_OK) rb_anatomy_free(out);
+  return st;
+}
+
+/* ---- intensities ---- */
+
+static rb_status adult_intensities(int64_t n, const float *classes, float *image) {
+  rb_status st = RB_OK;
+  rb_volume v = {0};
+  float most = 0;
+  RB_TRY(open_file("adult", "mni152_t1.nii.gz", &v));
+  RB_TRY(onto_grid(&v, 0, 0, image));
+  for (int64_t i = 0; i < n; i++) {
+    float inside = 0;
+    for (int k = 0; k < RB_BRAIN_CLASSES; k++) inside += classes[k * n + i];
+    image[i] = inside > 0.5f ? fmaxf(image[i], 0) : 0;
+    most = fmaxf(most, image[i]);
+  }
+  for (int64_t i = 0; i < n; i++) image[i] /= most > 0 ? most : 1;
+done:
+  rb_volume_free(&v);
+  return st;
+}
+
+static void neonate_intensities(int64_t n, const float *classes, float *image) {
+  static const double myelinated[3] = {0, -20, 5}, width = 22;
+  for (int64_t i = 0; i < n; i++) {
+    const double x[3] = {origin[0] + voxel * (double)(i % NX), origin[1] + voxel * (double)(i / NX % NY),
+                         origin[2] + voxel * (double)(i / NX / NY)};
+    double r = 0;
+    for (int a = 0; a < 3; a++) r += (x[a] - myelinated[a]) * (x[a] - myelinated[a]);
+    const double wm = 0.4 + 0.4 * exp(-0.5 * r / (width * width)),
+                 value = wm * (double)classes[i] + 0.55 * (double)classes[n + i] + 0.15 * (double)classes[2 * n + i] +
+                         0.6 * (double)classes[3 * n + i] + 0.015 * sqrt(3) * rb_rng_symmetric(29, (uint64_t)i);
+    image[i] = (float)fmin(fmax(value, 0), 1);
+  }
+}
+
+rb_status rb_brain_intensities(int which, const float *classes, float **out) {
+  rb_status st = RB_OK;
+  const int64_t n = (int64_t)NX * NY * NZ;
+  float *image = malloc((size_t)n * sizeof *image);
+  *out = NULL;
+  RB_CHECK(image, RB_ENOMEM, "host memory");
+  if (which)
+    RB_TRY(adult_intensities(n, classes, image));
+  else
+    neonate_intensities(n, classes, image);
+  *out = image;
+  image = NULL;
+done:
+  free(image);
   return st;
 }

@@ -12,4 +12,9 @@ enum { RB_BRAIN_CLASSES = 4 }; /* wm, gm, csf, cerebellum */
  * registration, wm, gm with cerebellum, csf, and surfaces of the most probable wm, gm, cerebellum. classes
  * [RB_BRAIN_CLASSES][n], malloc'd: what is compared. RB_ENOTFOUND when a data set is absent. */
 rb_status rb_brain(int which, rb_anatomy *anatomy, float **classes);
+/* T1-weighted intensities on the same grid, in [0, 1]: of the adult MNI's brain, zero outside of the classes; of the
+ * neonate, whose atlas has none, made of its classes: csf .15, gm .55, cerebellum .6, wm .4 with up to .4 more about
+ * (0, -20, 5) mm, where it is myelinated (Gaussian, 22 mm), and uniform noise of standard deviation .015.
+ * image [n], malloc'd. */
+rb_status rb_brain_intensities(int which, const float *classes, float **image);
 #endif

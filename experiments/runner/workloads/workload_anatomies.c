@@ -12,6 +12,7 @@
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/brains.h"
+#include "experiments/runner/workloads/class_metrics.h"
 #include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/common/by_displacement.h"
@@ -213,33 +214,17 @@ done:
 }
 
 static rb_status measure_overlaps(state *s, rb_outcome *o) {
-  /* wm, gm, csf, of brains the cerebellum; wm and gm together */
-  static const char *const names[][3] = {{"overlap_wm_before", "overlap_wm", "dice_wm"},
-                                         {"overlap_gm_before", "overlap_gm", "dice_gm"},
-                                         {"overlap_csf_before", "overlap_csf", "dice_csf"},
-                                         {"overlap_cerebellum_before", "overlap_cerebellum", "dice_cerebellum"},
-                                         {"overlap_parenchyma_before", "overlap_parenchyma", "dice_parenchyma"}};
   rb_status st = RB_OK;
   const int brains = s->classes[0] != NULL, count = brains ? RB_BRAIN_CLASSES : 3;
   const int64_t n = rb_grid_points(s->c->grid);
   const float *before[2];
-  rb_class_overlap was[RB_BRAIN_CLASSES + 2], is[RB_BRAIN_CLASSES + 2];
   float *moved = malloc((size_t)count * (size_t)n * sizeof *moved);
   RB_CHECK(moved, RB_ENOMEM, "host memory");
   for (int k = 0; k < 2; k++) before[k] = brains ? s->classes[k] : s->head[k].posteriors;
   RB_TRY(rb_currents_determinant(s->solver, moved));
   const rb_determinants det = rb_determinants_of(n, moved);
   RB_TRY(moved_classes(s, count, moved));
-  rb_class_overlaps(s->c->grid, count, before[0], before[1], was);
-  rb_class_overlaps(s->c->grid, count, moved, before[1], is);
-  for (int k = 0; k < 5; k++) {
-    const int c = k == 4 ? count + 1 : k;
-    if (k == 3 && !brains) continue;
-    rb_outcome_metric(o, names[k][0], was[c].printed, "1",
-                      "|A n B| / |B| by the most probable class, B the reference");
-    rb_outcome_metric(o, names[k][1], is[c].printed, "1", "the same after");
-    rb_outcome_metric(o, names[k][2], is[c].dice, "1", "2 |A n B| / (|A| + |B|) after");
-  }
+  rb_outcome_classes(o, s->c->grid, count, before, moved);
   rb_outcome_metric(o, "det_min", det.least, "1", "min over voxels of det(I + du/dx)");
   rb_outcome_metric(o, "det_max", det.most, "1", "max");
   rb_solve_verify_orientation(o, "-det (positive: orientation kept)", det.least);
