@@ -137,7 +137,7 @@ typedef struct {
   double unused;
 } options;
 static const rb_variant variants[] = {{"cpu", "", "an example", RB_ON_CPU("cpu")}};
-static const rb_family family = {"still", "an example: nothing moves", variants, 1};
+static const rb_family family = {.name = "still", .what = "an example: nothing moves", .variants = variants, .count = 1};
 typedef struct {
   rb_problem problem;
 } state;

@@ -7,12 +7,12 @@ example=$2 wrong=$3 refused=("${@:4}")
 . "$(dirname "$0")/../runner/expect.sh"
 
 # ---- an example that is right, and one that is not -------------------------------------------------------
-expect 0 "interp +cpu/example +[1-9][0-9]* passed +0 failed +of a plugin" "$bin" check interp --plugin "$example" --variant cpu/example
-expect 3 "FAIL +interp cpu/example: linear periodic" "$bin" check interp --plugin "$wrong" --variant cpu/example
+expect 0 "interp +cpu/example +[1-9][0-9]* passed +0 failed +of a plugin" "$bin" check interp --largest 2 --plugin "$example" --variant cpu/example
+expect 3 "FAIL +interp cpu/example: linear periodic" "$bin" check interp --largest 2 --plugin "$wrong" --variant cpu/example
 expect 0 "cpu/example +one thread, axis by axis" "$bin" list variants --plugin "$example"
 expect 2 "no variant 'cpu/example'" "$bin" check interp --variant cpu/example
 # with the project's own, which stay as they are
-expect 0 "cpu/omp .* passed +0 failed" "$bin" check interp --backend cpu --plugin="$example"
+expect 0 "cpu/omp .* passed +0 failed" "$bin" check interp --backend cpu --largest 1 --plugin="$example"
 
 # ---- measured ---------------------------------------------------------------------------------------------
 cat >mine.yaml <<'YAML'
