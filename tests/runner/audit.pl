@@ -201,27 +201,40 @@ sub audit {
   $e->{printed} = [csv(slurp("$root/experiments/$paper/$e->{published}"))] if $e->{published};
   my $r = decode_json(slurp($file));
   my ($head, @rows) = csv(slurp("$folder/table.csv"));
-  my $cases = @{ $r->{cases} };
-  wrong("$folder: ", scalar @rows, " rows of $cases cases") if @rows < $cases;
-  for my $i (0 .. $cases - 1) {
-    my ($case, $row) = ($r->{cases}[$i], $rows[$i]);
+  my %at = map { $head->[$_] => $_ } 0 .. $#$head;
+  my %row;
+  for my $row (@rows) {
+    my $key = join '|', @$row[@at{qw(axes method column)}];
+    wrong("$folder: two rows of $key") if $row{$key};
+    $row{$key} = $row;
+  }
+  for my $case (@{ $r->{cases} }) {
     my $where = "$folder, $case->{id}";
+    my $place = join(' ', map { "$_->{name}=" . ($case->{axes}{ $_->{name} } // '') } @{ $e->{axes} || [] }) . "|$case->{method}";
     audit_case($where, $case, $r->{preset} eq 'published');
-    next if $case->{status} ne 'valid' && $case->{kind} ne 'published';
-    my $at = @{ $e->{axes} || [] } + 2;
+    if ($case->{status} ne 'valid' && $case->{kind} ne 'published') {
+      wrong("$where: no row says that it is $case->{status}") unless $row{"$place|"} && $row{"$place|"}[$at{status}] eq $case->{status};
+      next;
+    }
     for my $column (@{ $e->{columns} }) {
-      $at++, next if $column->{class} eq 'info';
+      my $row = $row{"$place|$column->{name}"};
+      my ($value_there, $there, $number) = $row ? @$row[@at{qw(published verdict value)}] : ('', '', '');
+      my $own = $column->{relative_to} ? undef : metric($case, $column->{metric});
+      wrong("$where, $column->{name}: the record has $own, the table '$number'") if defined $own && !($number ne '' && abs($own - $number) <= 1e-8 * abs $own);
+      next if $column->{class} eq 'info';
       my ($v, $value) = verdict($e, $r, $case, $column);
-      my ($value_there, $there) = @$row[ $at + 1, $at + 2 ];
-      $at += 3;
       $count{$v}++ if $v;
       wrong("$where, $column->{name}: '$value' is printed, the table has '$value_there'") if $value ne $value_there;
-      $there =~ s/:.*//;
       wrong("$where, $column->{name}: $v here, '$there' there") if $v ne $there;
     }
   }
-  my %told;
-  my ($claims) = slurp("$folder/table.md") =~ /### Claims\n\n.*\n.*\n((?:\|.*\n)*)/;
+  my $shown = slurp("$folder/table.md");
+  for (['ok', 'REPRODUCED'], ['DIFFERS', 'DIFFERS']) {
+    my ($mark, $verdict) = @$_;
+    my ($there, $here) = (scalar(() = $shown =~ /\([^()|]*\) $mark +(?=\|)/g), scalar grep { $_->[$at{verdict}] eq $verdict } @rows);
+    wrong("$folder: $there cells '$mark' in table.md, $here $verdict in table.csv") if $there != $here;
+  }
+  my ($claims) = $shown =~ /### Claims\n\n.*\n.*\n((?:\|.*\n)*)/;
   my @told = map { [map { s/^\s+|\s+$//gr } split /(?<!\\)\|/] } split /\n/, $claims // '';
   my @claims = @{ $e->{claims} || [] };
   wrong("$folder: ", scalar @told, ' claims told of ', scalar @claims) if @told != @claims;

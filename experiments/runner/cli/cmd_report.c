@@ -9,6 +9,7 @@
 #include "experiments/runner/report/html.h"
 #include "experiments/runner/report/report.h"
 #include "experiments/runner/report/summary.h"
+#include "experiments/runner/report/tidy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static const char report_help[] =
     "usage: regbench report [RECORD|FOLDER...] [OPTIONS]\n\n"
     "Tables from records alone, published values beside ours, a verdict for every cell and claim. Default: "
     "results/. A folder of 'run baselines': its tables and plots anew.\n\n"
-    "  --format text|md|csv|latex   (default text)\n"
+    "  --format text|md|csv|latex   (default text); csv: a row a case and column, in SI units, of all records under "
+    "one header\n"
     "  --plots                      draw figures beside each record (SVG and PNG; sets of landmarks PNG, their film "
     "GIF); needs gnuplot\n"
     "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout; "
@@ -36,7 +38,8 @@ static const char report_help[] =
     "                               published values; refused where these would measure something else\n"
     "  --published DIR              write the paper's values as records of the paper's machine below DIR, for "
     "'compare'\n\n"
-    "Numeric cells: REPRODUCED or DIFFERS. Times and rates of another machine are NOT COMPARABLE: their cell shows "
+    "A cell reads: ours (printed) verdict. Numeric cells: REPRODUCED (ok) or DIFFERS. Times and rates of another "
+    "machine are NOT COMPARABLE: their cell shows "
     "how many times\n"
     "faster ours is and the share of this machine's measured copy bandwidth, other values their ratio to the printed "
     "one.\n"
@@ -102,6 +105,7 @@ static int report(const places *p, const rb_report_options *o, const char *html)
     return RB_EXIT_INTERNAL;
   }
   const int count = list(p, paths, MOST);
+  if (count && o->format == RB_CSV && !o->write && !summary && !page && !o->published) rb_tidy_head(o->out);
   for (int i = 0; i < count && !interrupted; i++) {
     const rb_status st = summary || page ? gather(paths[i], summary, page, &s) : rb_report(paths[i], o, &s);
     if (st == RB_OK) continue;

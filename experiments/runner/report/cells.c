@@ -22,6 +22,9 @@ static double relative_value(const rb_judged *j, const json_t *c, const rb_colum
   const json_t *other = rb_judged_case(j, relative_label(j->descriptor, c, column), json_object_get(c, "axes"));
   return other ? rb_json_metric(other, column->metric) / rb_json_metric(c, column->metric) : NAN;
 }
+double rb_cell_value(const rb_judged *j, const json_t *c, const rb_column *column) {
+  return column->relative_to ? relative_value(j, c, column) : rb_json_metric(c, column->metric);
+}
 static void relative_text(double ratio, char *out, size_t size) {
   out[0] = '\0';
   if (isfinite(ratio)) snprintf(out, size, "x%.3g", ratio);
@@ -175,6 +178,14 @@ static rb_status printed_rows(const rb_judged *j, rb_table *t) {
   return st;
 }
 
+/* A place of the axes at which nothing is printed for the method. */
+static int is_blank(const rb_judged *j, const json_t *c) {
+  if (strcmp(rb_json_text(c, "kind", ""), "published") != 0) return 0;
+  for (unsigned k = 0; k < j->descriptor->columns_count; k++)
+    if (rb_published_value(j, c, j->descriptor->columns[k].name, NULL)) return 0;
+  return 1;
+}
+
 rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
   rb_status st = RB_OK;
   const rb_descriptor *d = j->descriptor;
@@ -197,6 +208,7 @@ rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
   }
   rb_table_set(t, at, "note");
   json_array_foreach(cases, i, c) {
+    if (is_blank(j, c)) continue;
     RB_TRY(rb_table_row(t));
     for (unsigned a = 0; a < d->axes_count; a++)
       rb_table_set(t, (int)a, "%s", rb_json_text(json_object_get(c, "axes"), d->axes[a].name, ""));

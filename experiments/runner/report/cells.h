@@ -33,6 +33,9 @@ char *rb_verdicts_cells_text(const rb_verdicts *s);
  * failure. */
 rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *counts);
 rb_status rb_claim_table(const rb_judged *j, rb_table *t, rb_verdicts *counts);
+/* The number behind a cell, in SI units: the metric, or how many times as fast as the method that the column is
+ * relative to; NaN where there is none. */
+double rb_cell_value(const rb_judged *j, const json_t *c, const rb_column *column);
 /* Why the case's hardware counters could not be read, or NULL. */
 const char *rb_no_counters(const json_t *c);
 

@@ -5,6 +5,7 @@
 #include "experiments/runner/base/markup.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
+#include "experiments/runner/report/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,6 @@ static void put_verdict(FILE *f, const char *verdict) {
 
 static const char *at(const rb_table *t, int r, int c) { return t->row[r][c] ? t->row[r][c] : ""; }
 
-/* Columns "published" and "verdict" behind a title belong to its cell: ours (printed) verdict. */
-static int is_judged(const rb_table *t, int c) {
-  return c + 2 < t->columns && strcmp(at(t, 0, c + 1), "published") == 0 && strcmp(at(t, 0, c + 2), "verdict") == 0;
-}
 static int is_skipped(const rb_table *t, int r) { return strncmp(at(t, r, t->columns - 1), "skipped: ", 9) == 0; }
 static int has_note(const rb_table *t) {
   for (int r = 1; r < t->rows; r++)
@@ -80,7 +77,7 @@ static void put_cells(FILE *f, const rb_table *t) {
   int skipped = 0;
   const char *why = "";
   fputs("<div class=\"scroll\"><table><thead><tr>", f);
-  for (int c = 0; c < t->columns; c += is_judged(t, c) ? 3 : 1) {
+  for (int c = 0; c < t->columns; c += rb_fold_is_judged(t, c) ? 3 : 1) {
     if (c == last && !notes) continue;
     fputs("<th>", f), rb_put_escaped(f, at(t, 0, c)), fputs("</th>", f);
   }
@@ -91,14 +88,14 @@ static void put_cells(FILE *f, const rb_table *t) {
       continue;
     }
     fputs("<tr>", f);
-    for (int c = 0; c < t->columns; c += is_judged(t, c) ? 3 : 1) {
+    for (int c = 0; c < t->columns; c += rb_fold_is_judged(t, c) ? 3 : 1) {
       if (c == last && !notes) continue;
       fputs("<td>", f);
       if (c == last)
         put_verdict(f, at(t, r, c));
       else
         rb_put_escaped(f, at(t, r, c));
-      if (is_judged(t, c) && *at(t, r, c + 1)) {
+      if (rb_fold_is_judged(t, c) && *at(t, r, c + 1)) {
         fputs(" <span class=\"printed\">(", f), rb_put_escaped(f, at(t, r, c + 1)), fputs(")</span> ", f);
         put_verdict(f, at(t, r, c + 2));
       }

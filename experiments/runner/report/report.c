@@ -7,39 +7,16 @@
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
+#include "experiments/runner/report/fold.h"
+#include "experiments/runner/report/latex.h"
 #include "experiments/runner/report/rejudge.h"
+#include "experiments/runner/report/tidy.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Skipped cases of one reason fold into a line; a table of CPU rows should not drown in absent GPUs. */
-static void drop_skipped(rb_table *t, FILE *out, rb_format format) {
-  int last = t->columns - 1, kept = 1, dropped = 0;
-  char reason[512] = "";
-  if (format == RB_CSV) return;
-  for (int r = 1; r < t->rows; r++) {
-    const char *note = t->row[r][last];
-    if (note && strncmp(note, "skipped: ", 9) == 0) {
-      if (!reason[0]) snprintf(reason, sizeof reason, "%s", note + 9);
-      dropped++;
-      for (int c = 0; c < t->columns; c++) free(t->row[r][c]);
-      free(t->row[r]);
-    } else {
-      t->row[kept++] = t->row[r];
-    }
-  }
-  t->rows = kept;
-  int notes = 0;
-  for (int r = 1; r < t->rows; r++) notes += t->row[r][last] != NULL;
-  if (!notes) { /* an empty last column says nothing */
-    for (int r = 0; r < t->rows; r++) free(t->row[r][last]), t->row[r][last] = NULL;
-    t->columns--;
-  }
-  if (dropped && out) fprintf(out, "%d cases were skipped; the first because: %s\n\n", dropped, reason);
-}
 
 /* Why cells are "not available", and columns that no case fills: a misspelt metric, or one that this machine cannot
  * give. */
@@ -93,11 +70,10 @@ static void runs(const json_t *record, FILE *out) {
   fputs(". Processor, threads, build, GPU and driver are the same, and the code of every case.\n\n", out);
 }
 
-static void provenance(const rb_judged *j, FILE *out, rb_format format) {
+static void provenance(const rb_judged *j, FILE *out) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
                *cpu = json_object_get(m, "cpu");
   const json_t *roofs = json_object_get(j->record, "roofs");
-  if (format == RB_CSV) return;
   fprintf(out, "%s; %s, %lld threads%s%s; preset %s, cache %s, %s; regbench %s at %s%s", rb_json_text(m, "name", "?"),
           rb_json_text(cpu, "model", "?"), (long long)json_integer_value(json_object_get(cpu, "threads")),
           json_is_object(gpu) ? "; driver " : "", json_is_object(gpu) ? rb_json_text(gpu, "driver", "?") : "",
@@ -142,33 +118,81 @@ static void print_note(const char *note, FILE *out) {
   fputc('\n', out);
 }
 
-/* One record: provenance, cells, claims, a line of counts. */
+/* What a caption says of the machine: LaTeX has no line of provenance. */
+static void caption(const rb_judged *j, const rb_fold *fold, FILE *out) {
+  const json_t *m = json_object_get(j->record, "machine"), *build = json_object_get(j->record, "regbench");
+  rb_latex_text(rb_json_text(m, "name", "?"), out);
+  fputs(", ", out);
+  rb_latex_text(rb_json_text(json_object_get(m, "cpu"), "model", "?"), out);
+  fprintf(out, ", %.10s; regbench %s at \\texttt{%s}", rb_json_text(j->record, "created", ""),
+          rb_json_text(build, "version", "?"), rb_json_text(build, "commit", "?"));
+  if (strcmp(j->descriptor->paper, "contest") != 0)
+    fprintf(out, "; values in brackets: \\cite{%s}", j->descriptor->paper);
+  fputs(". ", out);
+  rb_fold_legend(fold, out);
+}
+
+static rb_status print_latex(const rb_judged *j, const rb_table *cells, const rb_fold *fold, const rb_table *claims,
+                             FILE *out) {
+  rb_status st = RB_OK;
+  char *text = NULL, label[300];
+  size_t length = 0;
+  FILE *memory = open_memstream(&text, &length);
+  RB_CHECK(memory, RB_ENOMEM, "host memory");
+  caption(j, fold, memory);
+  fclose(memory);
+  fputs("% needs graphicx and booktabs; cited works are in experiments/references.bib\n", out);
+  snprintf(label, sizeof label, "tab:%s-%s", j->descriptor->paper, j->descriptor->name);
+  rb_latex_table(cells, j->descriptor->title, text, label, out);
+  rb_fold_notes(fold, "% ", out);
+  if (claims->rows > 1) rb_latex_table(claims, "Claims", "", "", out);
+done:
+  free(text);
+  return st;
+}
+
+/* Provenance, cells, claims, a line of counts. */
+static rb_status print_lines(const rb_judged *j, rb_format format, const rb_table *cells, const rb_fold *fold,
+                             const rb_table *claims, const rb_verdicts *mine, FILE *out) {
+  rb_status st = RB_OK;
+  const rb_descriptor *d = j->descriptor;
+  char *counts = rb_verdicts_cells_text(mine);
+  RB_CHECK(counts, RB_ENOMEM, "host memory");
+  if (format == RB_MARKDOWN) fprintf(out, "## %s/%s\n\n", d->paper, d->name);
+  provenance(j, out);
+  if (d->note) print_note(d->note, out);
+  rb_table_print(cells, format, d->title, out);
+  if (fold->ok || fold->elsewhere) rb_fold_legend(fold, out), fputs("\n\n", out);
+  rb_fold_notes(fold, format == RB_MARKDOWN ? "- " : "", out);
+  absences(j, out);
+  if (claims->rows > 1) rb_table_print(claims, format, "Claims", out);
+  fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", counts, mine->holds, mine->fails,
+          mine->not_judged, mine->stale ? " Some cells are STALE: run again." : "");
+done:
+  free(counts);
+  return st;
+}
+
 static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, rb_verdicts *s) {
   rb_status st = RB_OK;
-  rb_table cells = {0}, claims = {0};
+  rb_table cells = {0}, folded = {0}, claims = {0};
+  rb_fold fold = {0};
   rb_verdicts mine = {0};
-  char *cells_text = NULL;
-  const rb_descriptor *d = j->descriptor;
   RB_TRY(rb_cell_table(j, &cells, &mine));
   RB_TRY(rb_claim_table(j, &claims, &mine));
-  if (format == RB_MARKDOWN) fprintf(out, "## %s/%s\n\n", d->paper, d->name);
-  if (format != RB_LATEX) provenance(j, out, format);
-  if (d->note && format != RB_CSV && format != RB_LATEX) print_note(d->note, out);
-  drop_skipped(&cells, format == RB_LATEX ? NULL : out, format);
-  rb_table_print(&cells, format, d->title, out);
-  if (format == RB_TEXT || format == RB_MARKDOWN) absences(j, out);
-  if (claims.rows > 1 && format != RB_CSV) rb_table_print(&claims, format, "Claims", out);
-  if (format == RB_TEXT || format == RB_MARKDOWN) {
-    cells_text = rb_verdicts_cells_text(&mine);
-    RB_CHECK(cells_text, RB_ENOMEM, "host memory");
-    fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", cells_text, mine.holds, mine.fails,
-            mine.not_judged, mine.stale ? " Some cells are STALE: run again." : "");
-  }
+  RB_TRY(rb_fold_cells(&cells, &folded, &fold));
+  if (format == RB_CSV)
+    rb_tidy_rows(j, out);
+  else if (format == RB_LATEX)
+    RB_TRY(print_latex(j, &folded, &fold, &claims, out));
+  else
+    RB_TRY(print_lines(j, format, &folded, &fold, &claims, &mine, out));
   s->differs[RB_CELL_PRINTED] += rb_verdicts_differ(&mine), s->fails += mine.fails, s->stale += mine.stale,
       s->invalid += mine.invalid;
 done:
-  free(cells_text);
+  rb_fold_free(&fold);
   rb_table_free(&claims);
+  rb_table_free(&folded);
   rb_table_free(&cells);
   return st;
 }
@@ -288,6 +312,7 @@ rb_status rb_report(const char *path, const rb_report_options *o, rb_verdicts *s
   } else if (o->write) {
     FILE *memory = open_memstream(&text, &length);
     RB_CHECK(memory, RB_ENOMEM, "host memory");
+    if (o->format == RB_CSV) rb_tidy_head(memory);
     st = print_record(&j, o->format, memory, s);
     fclose(memory);
     RB_TRY(st);

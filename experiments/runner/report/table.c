@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/table.h"
 
+#include "experiments/runner/report/latex.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -113,36 +115,6 @@ static void csv_cell(const char *s, FILE *out) {
   fputc('"', out);
 }
 
-static void latex_cell(const char *s, FILE *out) {
-  for (; *s; s++) {
-    if (strchr("%&_#${}", *s)) fputc('\\', out);
-    if (*s == '^')
-      fputs("\\textasciicircum{}", out);
-    else if (*s == '~')
-      fputs("\\textasciitilde{}", out);
-    else if (*s == '\\')
-      fputs("\\textbackslash{}", out);
-    else
-      fputc(*s, out);
-  }
-}
-
-static void latex(const rb_table *t, const char *title, FILE *out) {
-  fprintf(out, "\\begin{table}\n\\caption{");
-  latex_cell(title, out);
-  fprintf(out, "}\n\\begin{tabular}{");
-  for (int c = 0; c < t->columns; c++) fputc('l', out);
-  fprintf(out, "}\n\\toprule\n");
-  for (int r = 0; r < t->rows; r++) {
-    for (int c = 0; c < t->columns; c++) {
-      if (c) fputs(" & ", out);
-      latex_cell(cell(t, r, c), out);
-    }
-    fprintf(out, " \\\\\n%s", r == 0 ? "\\midrule\n" : "");
-  }
-  fprintf(out, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
-}
-
 void rb_table_print(const rb_table *t, rb_format format, const char *heading, FILE *out) {
   char title[600];
   snprintf(title, sizeof title, "%s", heading);
@@ -164,8 +136,8 @@ void rb_table_print(const rb_table *t, rb_format format, const char *heading, FI
         }
       return;
     case RB_LATEX:
-      latex(t, title, out);
-      break;
+      rb_latex_table(t, title, "", "", out);
+      return;
   }
   fputc('\n', out);
 }
