@@ -245,7 +245,7 @@ int main(int argc, char **argv) {
     /* other programs, sets of brains */
     if (strcmp(w->kind, "published") == 0 || strcmp(w->kind, "external-registration") == 0 ||
         strcmp(w->kind, "register-files") == 0 || strcmp(w->kind, "contest") == 0 ||
-        strcmp(w->kind, "template") == 0 || strcmp(w->kind, "anatomies-external") == 0 ||
+        strcmp(w->kind, "template") == 0 || strncmp(w->kind, "anatomies-external", 18) == 0 ||
         strcmp(w->kind, "atlas-processes") == 0 || strcmp(w->kind, "landmarks-cohort") == 0)
       continue;
     if (argc > 1 && strcmp(argv[1], w->kind) != 0) continue;

@@ -8,12 +8,14 @@
 
 enum { MOST_PIXELS = 128 };
 
-/* A view: picture columns along one axis, rows (upwards) along another, at the middle of the third. */
+/* A view: picture columns along one axis, rows (upwards) along another, at a place of the third. */
 typedef struct {
   const char *name;
   int across, up, at;
 } view;
-static const view views[] = {{"coronal", 2, 0, 1}, {"axial", 2, 1, 0}};
+static const view views[] = {
+    [RB_CORONAL] = {"coronal", 2, 0, 1}, [RB_AXIAL] = {"axial", 2, 1, 0}, [RB_SAGITTAL] = {"sagittal", 1, 0, 2}};
+enum { VIEWS_OF_A_PAIR = 2 }; /* coronal and axial, through the middle */
 
 typedef struct {
   int width, height;
@@ -21,9 +23,9 @@ typedef struct {
   int step;
 } sampling;
 
-static rb_status sample(rb_grid g, view v, sampling *s) {
+static rb_status sample(rb_grid g, view v, double where, sampling *s) {
   rb_status st = RB_OK;
-  const int64_t stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  const int64_t stride[3] = {g.n[1] * g.n[2], g.n[2], 1}, plane = (int64_t)(where * (double)g.n[v.at]);
   int64_t longest = g.n[v.across] > g.n[v.up] ? g.n[v.across] : g.n[v.up];
   s->step = (int)((longest + MOST_PIXELS - 1) / MOST_PIXELS);
   s->width = (int)(g.n[v.across] / s->step), s->height = (int)(g.n[v.up] / s->step);
@@ -31,8 +33,7 @@ static rb_status sample(rb_grid g, view v, sampling *s) {
   RB_CHECK(s->voxel, RB_ENOMEM, "host memory");
   for (int r = 0; r < s->height; r++)
     for (int q = 0; q < s->width; q++)
-      s->voxel[r * s->width + q] = g.n[v.at] / 2 * stride[v.at] +
-                                   (int64_t)(s->height - 1 - r) * s->step * stride[v.up] +
+      s->voxel[r * s->width + q] = plane * stride[v.at] + (int64_t)(s->height - 1 - r) * s->step * stride[v.up] +
                                    (int64_t)q * s->step * stride[v.across];
 done:
   return st;
@@ -89,7 +90,7 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
   sampling s = {0};
   int64_t n = rb_grid_points(pair->grid);
   unsigned char *px = NULL;
-  RB_TRY(sample(pair->grid, v, &s));
+  RB_TRY(sample(pair->grid, v, 0.5, &s));
   if (s.width < 2 || s.height < 2) goto done; /* a grid of one plane has one view */
   int count = s.width * s.height;
   px = calloc(3, (size_t)count);
@@ -134,21 +135,22 @@ done:
 rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, rb_pictures *out) {
   rb_status st = RB_OK;
   rb_pictures_free(out);
-  for (size_t v = 0; v < sizeof views / sizeof *views; v++) RB_TRY(one_view(pair, f, warped_labels, views[v], out));
+  for (int v = 0; v < VIEWS_OF_A_PAIR; v++) RB_TRY(one_view(pair, f, warped_labels, views[v], out));
 done:
   if (st != RB_OK) rb_pictures_free(out);
   return st;
 }
 
-rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, rb_pictures *panels) {
+rb_status rb_panels_slice(const char *title, rb_panel_view v, double at, rb_grid grid, const float *image,
+                          rb_pictures *panels) {
   rb_status st = RB_OK;
   sampling s = {0};
   unsigned char *px = NULL;
-  RB_TRY(sample(grid, views[1], &s));
+  RB_TRY(sample(grid, views[v], at, &s));
   px = malloc((size_t)(s.width * s.height) + 1);
   RB_CHECK(px, RB_ENOMEM, "host memory");
   for (int i = 0; i < s.width * s.height; i++) px[i] = byte_of((double)image[s.voxel[i]]);
-  RB_TRY(add(panels, views[1].name, title, &s, 1, px));
+  RB_TRY(add(panels, views[v].name, title, &s, 1, px));
 done:
   free(px);
   free(s.voxel);

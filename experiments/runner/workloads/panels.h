@@ -16,6 +16,8 @@ typedef struct {
   const float *template_image, *reference, *warped, *det, *velocity;
 } rb_panel_fields;
 rb_status rb_panels_of(const rb_pair *pair, const rb_panel_fields *f, const float *warped_labels, rb_pictures *out);
-/* The axial slice of one image in [0, 1], added to *panels. */
-rb_status rb_panels_slice(const char *title, rb_grid grid, const float *image, rb_pictures *panels);
+typedef enum { RB_CORONAL, RB_AXIAL, RB_SAGITTAL } rb_panel_view;
+/* A slice of one image in [0, 1], `at` of the way along the view's axis, added to *panels. */
+rb_status rb_panels_slice(const char *title, rb_panel_view view, double at, rb_grid grid, const float *image,
+                          rb_pictures *panels);
 #endif

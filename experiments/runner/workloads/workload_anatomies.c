@@ -8,10 +8,14 @@
  * mesh's spacing over sigma, or "voxel". The operator's smoothing has one length in mm, too, so that a size changes
  * the resolution alone. Timed: the solve. Verified: the energy falls within a level; orientation is kept; and the
  * first iterations' energies are those of the same solver in float64 on the CPU, which shares no kernel with the
- * GPU's. */
+ * GPU's.
+ *
+ * anatomies-pictures: the same with pictures. Axis `show`: surfaces, coloured by their distance to the reference's
+ * (also as metrics), or slices of the brains' T1 intensities. */
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/brains.h"
+#include "experiments/runner/workloads/anatomy_pictures.h"
 #include "experiments/runner/workloads/class_metrics.h"
 #include "experiments/runner/workloads/solve_checks.h"
 #include "experiments/runner/workloads/workload.h"
@@ -39,6 +43,7 @@ typedef struct {
   rb_currents_result result;
   double first[TWIN_ITERATIONS], last, level_first; /* energies of the run; of the last level */
   int level, compared;                              /* the first level's first iterations */
+  int with_pictures;
 } state;
 
 /* An axis' numbers over `unit`, with the commas that the solver takes. RB_EINVAL. */
@@ -151,6 +156,12 @@ done:
   return st;
 }
 
+static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  const rb_status st = setup(c, b, rotations, out);
+  if (st == RB_OK) ((state *)*out)->with_pictures = 1;
+  return st;
+}
+
 static void keep(void *context, const rb_currents_row *row) {
   state *s = context;
   if (row->level == 1 && row->iteration <= TWIN_ITERATIONS)
@@ -233,6 +244,59 @@ done:
   return st;
 }
 
+/* What the levels are called: their kernel widths in mm; a step of a micrometre is where all begin. */
+static void name_of(const state *s, char out[TEXT]) {
+  size_t length = 0;
+  const char *text = rb_case_axis(s->c, "levels", "");
+  double first_step = 1;
+  sscanf(text, "%*f/%lf", &first_step);
+  if (first_step <= 1e-3) {
+    snprintf(out, TEXT, "start");
+    return;
+  }
+  for (const char *at = text; at && *at && length < TEXT - 16; at = strchr(at, '+'), at += at != NULL)
+    length += (size_t)snprintf(out + length, TEXT - length, "%s%.*s", length ? " + " : "", (int)strcspn(at, "/"), at);
+  snprintf(out + length, TEXT - length, "%s", length ? " mm" : "after");
+}
+
+static rb_status picture_surfaces(state *s, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const double voxel = of_brains(s->c) ? 3 : 192.0 / (double)s->c->grid.n[0];
+  double mean[2], *moved = malloc(3 * ((size_t)s->problem.shape.vertices + 1) * sizeof *moved);
+  char name[TEXT];
+  rb_pictures pictures = {0};
+  RB_CHECK(moved, RB_ENOMEM, "host memory");
+  RB_TRY(rb_currents_vertices(s->solver, moved));
+  name_of(s, name);
+  RB_TRY(rb_anatomy_surfaces(name, &s->head[0], moved, &s->head[1], voxel, mean, &pictures));
+  rb_outcome_pictures(o, "slices", &pictures);
+  rb_outcome_metric(o, "distance_gm", mean[0], "mm",
+                    "mean distance of the vertices of grey matter to the reference's");
+  rb_outcome_metric(o, "distance_cerebellum", mean[1], "mm", "the same of the cerebellum");
+done:
+  rb_pictures_free(&pictures);
+  free(moved);
+  return st;
+}
+
+static rb_status picture_slices(state *s, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  float *image[2] = {NULL}, *u = malloc(4 * (size_t)n * sizeof *u);
+  rb_pictures pictures = {0};
+  RB_CHECK(u, RB_ENOMEM, "host memory");
+  RB_CHECK(s->classes[0], RB_EINVAL, "slices are of brains: phantom heads have no intensities");
+  for (int k = 0; k < 2; k++) RB_TRY(rb_brain_intensities(k, s->classes[k], &image[k]));
+  RB_TRY(rb_currents_displacement(s->solver, u));
+  RB_TRY(rb_displaced_image(s->c->grid, u, image[0], u + 3 * n));
+  RB_TRY(rb_anatomy_slices(s->c->method->label, s->c->grid, image[0], u + 3 * n, image[1], &pictures));
+  rb_outcome_pictures(o, "slices", &pictures);
+done:
+  rb_pictures_free(&pictures);
+  free(u), free(image[0]), free(image[1]);
+  return st;
+}
+
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
@@ -254,6 +318,9 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "count", r->iterations, "1", "iterations");
   rb_outcome_metric(o, "time_iteration", r->seconds / r->iterations, "s", "solve over iterations");
   rb_outcome_metric(o, "faces", (double)s->problem.shape.faces, "1", "of all surfaces, both heads");
+  if (s->with_pictures)
+    RB_TRY(strcmp(rb_case_axis(s->c, "show", "surfaces"), "slices") == 0 ? picture_slices(s, o)
+                                                                         : picture_surfaces(s, o));
 done:
   return st;
 }
@@ -266,6 +333,23 @@ static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
                                         {"sigmas", "*"},
                                         {"steps", "*"},
                                         {"iterations", "*"},
-                                        {NULL, NULL}};
+                                        {NULL, NULL}},
+                              axes_of_pictures[] = {{"size", RB_VALUES_SIZE},
+                                                    {"data", "heads brains"},
+                                                    {"show", "surfaces slices"},
+                                                    {"levels", "*"},
+                                                    {"terms", "both posteriors surfaces"},
+                                                    {"mesh", "voxel 0.25 0.5 1"},
+                                                    {NULL, NULL}};
 const rb_workload rb_workload_anatomies = {
     "anatomies", &rb_currents_solver_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+const rb_workload rb_workload_anatomies_pictures = {"anatomies-pictures",
+                                                    &rb_currents_solver_family,
+                                                    predict,
+                                                    footprint,
+                                                    setup_pictures,
+                                                    run,
+                                                    poison,
+                                                    verify,
+                                                    teardown,
+                                                    axes_of_pictures};

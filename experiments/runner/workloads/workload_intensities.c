@@ -5,9 +5,10 @@
  * Axes: size and data as anatomies has them; knots: the distance of elastix' B-splines in mm. Timed: the program with
  * its files. Verified: the displacement is finite and not one and the same everywhere; classes are carried and
  * compared here by that displacement, by the code that compares those of the kind anatomies. Folds are told, not
- * judged: they are the program's. */
+ * judged: they are the program's. anatomies-external-pictures: the same with slices. */
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/brains.h"
+#include "experiments/runner/workloads/anatomy_pictures.h"
 #include "experiments/runner/workloads/class_metrics.h"
 #include "experiments/runner/workloads/workload.h"
 #include "solvers/common/by_displacement.h"
@@ -28,6 +29,7 @@ typedef struct {
   void *solver;
   rb_solution solution;
   char version[256], set[64];
+  int with_pictures;
 } state;
 
 static rb_problem_shape shape_of(const rb_case *c) {
@@ -89,6 +91,12 @@ done:
   return st;
 }
 
+static rb_status setup_pictures(const rb_case *c, const rb_backend *b, int rotations, void **out) {
+  const rb_status st = setup(c, b, rotations, out);
+  if (st == RB_OK) ((state *)*out)->with_pictures = 1;
+  return st;
+}
+
 /* A solve removes what an earlier one left. */
 static rb_status run(void *p, int turn) {
   state *s = p;
@@ -100,6 +108,18 @@ static rb_status poison(void *p, int turn) {
   (void)turn;
   rb_solution_free(&s->solution);
   return RB_OK;
+}
+
+/* moved [n]: room. */
+static rb_status picture(state *s, const float *u, float *moved, rb_outcome *o) {
+  rb_status st = RB_OK;
+  rb_pictures pictures = {0};
+  RB_TRY(rb_displaced_image(s->c->grid, u, s->image[0], moved));
+  RB_TRY(rb_anatomy_slices(s->c->method->label, s->c->grid, s->image[0], moved, s->image[1], &pictures));
+  rb_outcome_pictures(o, "slices", &pictures);
+done:
+  rb_pictures_free(&pictures);
+  return st;
 }
 
 static rb_status verify(void *p, int turn, rb_outcome *o) {
@@ -122,6 +142,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "det_max", det.greatest, "1", "max");
   rb_outcome_metric(o, "folds", det.percent_folds, "%", "voxels whose det is not positive");
   o->details = json_pack("{s:s}", "program", s->version);
+  if (s->with_pictures) RB_TRY(picture(s, u, moved, o));
 done:
   free(u), free(moved);
   return st;
@@ -131,3 +152,13 @@ static const rb_workload_axis axes[] = {
     {"size", RB_VALUES_SIZE}, {"data", "brains"}, {"knots", RB_VALUES_NUMBER}, {NULL, NULL}};
 const rb_workload rb_workload_intensities = {
     "anatomies-external", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+const rb_workload rb_workload_intensities_pictures = {"anatomies-external-pictures",
+                                                      &rb_external_family,
+                                                      predict,
+                                                      footprint,
+                                                      setup_pictures,
+                                                      run,
+                                                      poison,
+                                                      verify,
+                                                      teardown,
+                                                      axes};

@@ -298,9 +298,9 @@ static rb_status add_pictures(state *s, const float *arithmetic, rb_outcome *o) 
   char title[64];
   rb_pictures_free(&s->panels);
   snprintf(title, sizeof title, "arithmetic mean of %d", s->images);
-  RB_TRY(rb_panels_slice(title, s->c->grid, arithmetic, &s->panels));
+  RB_TRY(rb_panels_slice(title, RB_AXIAL, 0.5, s->c->grid, arithmetic, &s->panels));
   snprintf(title, sizeof title, "atlas of %d", s->images);
-  RB_TRY(rb_panels_slice(title, s->c->grid, s->mean, &s->panels));
+  RB_TRY(rb_panels_slice(title, RB_AXIAL, 0.5, s->c->grid, s->mean, &s->panels));
   rb_outcome_pictures(o, "slices", &s->panels);
 done:
   return st;
