@@ -100,7 +100,7 @@ static const struct {
 static const char *small_value(const rb_workload *w, const rb_workload_axis *a, const char *value) {
   static char word[64];
   if (strcmp(w->kind, "surface-distance") == 0 && strcmp(a->name, "data") == 0) return "icosahedra";
-  if (strcmp(w->kind, "anatomies") == 0) return NULL; /* its own defaults */
+  if (strncmp(w->kind, "anatomies", 9) == 0) return NULL; /* its own defaults */
   if (strcmp(a->name, "points") != 0 || strstr(a->values, value)) return value;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(a->values, " "), a->values);
   return word;
@@ -123,7 +123,7 @@ static rb_status make_case(const rb_workload *w, const rb_variant *v, rb_method 
         c->axis[c->axes] = a->name;
         c->value[c->axes++] = points ? "12" : images ? "2" : synthetic ? "synthetic-12" : value;
       }
-  if (strcmp(w->kind, "anatomies") == 0) { /* a head of 8^3 has no surfaces */
+  if (strncmp(w->kind, "anatomies", 9) == 0) { /* a head of 8^3 has no surfaces */
     c->axis[c->axes] = "iterations", c->value[c->axes++] = "1+1";
     c->axis[c->axes] = "sigmas", c->value[c->axes++] = "24+18";
     return rb_size_parse("16", &c->grid);
@@ -200,7 +200,7 @@ static void try_all(const rb_workload *w, const rb_variant *v, const char *basis
   rb_clear();
   if (st != RB_OK || !valid) return;
   long step = sample && made_before / sample > stride ? made_before / sample : stride;
-  if (strcmp(w->kind, "anatomies") == 0 && step < 11)
+  if (strncmp(w->kind, "anatomies", 9) == 0 && step < 11)
     step = 11; /* 1700 allocations of some 50 ms: every one in minutes */
   for (long n = first % step;; n += step) {
     const size_t backend_before = rb_memory_live(b->kind);
