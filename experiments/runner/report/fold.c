@@ -67,10 +67,12 @@ static void fold_cell(const rb_table *t, int r, int c, rb_table *out, int to, rb
 
 rb_status rb_fold_cells(const rb_table *t, rb_table *out, rb_fold *f) {
   rb_status st = RB_OK;
-  char *keep = malloc((size_t)t->columns);
+  char *keep = NULL;
   int columns = 0;
   memset(f, 0, sizeof *f);
   rb_table_init(out, 0);
+  RB_CHECK(t->columns > 0 && t->rows > 0, RB_EINVAL, "a table without cells");
+  keep = malloc((size_t)t->columns);
   f->note = calloc((size_t)t->rows, sizeof *f->note);
   f->reason = calloc((size_t)t->rows, sizeof *f->reason);
   f->cases = calloc((size_t)t->rows, sizeof *f->cases);
