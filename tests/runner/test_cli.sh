@@ -105,7 +105,7 @@ mkdir no-records
 expect 9 "no records" "$bin" report no-records
 # beside another machine's times: not comparable, with the roof; a method that was not run shows what is printed of it; speed-ups
 expect 5 "\([0-9.e+-]+\) x[0-9.]+, [0-9]+ % of roof" "$bin" report "$experiments"/../results/nvidia-h200/brunn2020/table4/paper.json
-expect 5 "printed; not measured here" "$bin" report "$experiments"/../results/nvidia-h200/shooting2018/table1/paper.json
+expect 5 "\[[0-9]\] printed; not measured here" "$bin" report "$experiments"/../results/nvidia-h200/shooting2018/table1/paper.json
 "$bin" report "$experiments"/../results/nvidia-h200/shooting2018/speedup/paper.json --format csv >speedup.csv
 ok "speed-ups stand over one thread and over all cores" test "$(grep -cE ',(CPU|CPU all cores),[^,]*,[^,]*,[^,]*,1,1,' speedup.csv)" = 2 -a "$(grep -cE ',ours GPU,[^,]*,over_[a-z]*,[^,]*,[0-9.e+]+,1,' speedup.csv)" = 2
 mkdir -p machines/intel-xeon-e5-2643-v3-one-thread/shooting2018/table1 && echo kept >machines/intel-xeon-e5-2643-v3-one-thread/shooting2018/table1/paper.journal

@@ -5,7 +5,7 @@
 #include "experiments/runner/base/markup.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
-#include "experiments/runner/report/fold.h"
+#include "experiments/runner/report/compact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void put_cells(FILE *f, const rb_table *t) {
   int skipped = 0;
   const char *why = "";
   fputs("<div class=\"scroll\"><table><thead><tr>", f);
-  for (int c = 0; c < t->columns; c += rb_fold_is_judged(t, c) ? 3 : 1) {
+  for (int c = 0; c < t->columns; c += rb_compact_is_judged(t, c) ? 3 : 1) {
     if (c == last && !notes) continue;
     fputs("<th>", f), rb_put_escaped(f, at(t, 0, c)), fputs("</th>", f);
   }
@@ -88,14 +88,14 @@ static void put_cells(FILE *f, const rb_table *t) {
       continue;
     }
     fputs("<tr>", f);
-    for (int c = 0; c < t->columns; c += rb_fold_is_judged(t, c) ? 3 : 1) {
+    for (int c = 0; c < t->columns; c += rb_compact_is_judged(t, c) ? 3 : 1) {
       if (c == last && !notes) continue;
       fputs("<td>", f);
       if (c == last)
         put_verdict(f, at(t, r, c));
       else
         rb_put_escaped(f, at(t, r, c));
-      if (rb_fold_is_judged(t, c) && *at(t, r, c + 1)) {
+      if (rb_compact_is_judged(t, c) && *at(t, r, c + 1)) {
         fputs(" <span class=\"printed\">(", f), rb_put_escaped(f, at(t, r, c + 1)), fputs(")</span> ", f);
         put_verdict(f, at(t, r, c + 2));
       }

@@ -160,19 +160,27 @@ static const json_t *pictures_of(const json_t *c, const char *key) {
   return is_valid(c) && json_array_size(pictures) ? pictures : NULL;
 }
 
-/* The slices of all cases that have any, a column a case. NULL: none. *rows: slices a case; *title: the first case's
- * method. */
+/* The slices of all cases that have any: a column a case, or a row a case where that is wider than high. NULL: none.
+ * *rows of the figure; *title: their method, "" where there are several. */
 static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char **title) {
   json_t *all = json_array(), *c;
-  size_t i;
-  *rows = 1;
-  for (size_t row = 0; row < *rows; row++) json_array_foreach(cases, i, c) {
-      const json_t *slices = pictures_of(c, "slices");
-      if (!slices) continue;
-      if (json_array_size(all) == 0) *rows = json_array_size(slices), *title = rb_json_text(c, "method", "");
-      json_array_append(all, json_array_get(slices, row));
-    }
-  if (json_array_size(all)) return all;
+  const json_t *of[64];
+  size_t i, count = 0;
+  json_array_foreach(cases, i, c) {
+    const json_t *slices = pictures_of(c, "slices");
+    if (!slices || count == sizeof of / sizeof *of) continue;
+    const char *method = rb_json_text(c, "method", "");
+    *title = count == 0 || strcmp(*title, method) == 0 ? method : "";
+    of[count++] = slices;
+  }
+  const size_t slices = count ? json_array_size(of[0]) : 0;
+  const int case_a_row = slices > count;
+  *rows = case_a_row ? count : slices;
+  for (size_t k = 0; k < slices * count; k++) {
+    const size_t row = case_a_row ? k % slices : k / count, column = case_a_row ? k / slices : k % count;
+    json_array_append(all, json_array_get(of[column], row));
+  }
+  if (count) return all;
   json_decref(all);
   return NULL;
 }

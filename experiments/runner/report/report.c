@@ -7,7 +7,7 @@
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
-#include "experiments/runner/report/fold.h"
+#include "experiments/runner/report/compact.h"
 #include "experiments/runner/report/latex.h"
 #include "experiments/runner/report/rejudge.h"
 #include "experiments/runner/report/tidy.h"
@@ -119,7 +119,7 @@ static void print_note(const char *note, FILE *out) {
 }
 
 /* What a caption says of the machine: LaTeX has no line of provenance. */
-static void caption(const rb_judged *j, const rb_fold *fold, FILE *out) {
+static void caption(const rb_judged *j, const rb_compact *compact, FILE *out) {
   const json_t *m = json_object_get(j->record, "machine"), *build = json_object_get(j->record, "regbench");
   rb_latex_text(rb_json_text(m, "name", "?"), out);
   fputs(", ", out);
@@ -129,22 +129,22 @@ static void caption(const rb_judged *j, const rb_fold *fold, FILE *out) {
   if (strcmp(j->descriptor->paper, "contest") != 0)
     fprintf(out, "; values in brackets: \\cite{%s}", j->descriptor->paper);
   fputs(". ", out);
-  rb_fold_legend(fold, out);
+  rb_compact_legend(compact, out);
 }
 
-static rb_status print_latex(const rb_judged *j, const rb_table *cells, const rb_fold *fold, const rb_table *claims,
-                             FILE *out) {
+static rb_status print_latex(const rb_judged *j, const rb_table *cells, const rb_compact *compact,
+                             const rb_table *claims, FILE *out) {
   rb_status st = RB_OK;
   char *text = NULL, label[300];
   size_t length = 0;
   FILE *memory = open_memstream(&text, &length);
   RB_CHECK(memory, RB_ENOMEM, "host memory");
-  caption(j, fold, memory);
+  caption(j, compact, memory);
   fclose(memory);
   fputs("% needs graphicx and booktabs; cited works are in experiments/references.bib\n", out);
   snprintf(label, sizeof label, "tab:%s-%s", j->descriptor->paper, j->descriptor->name);
   rb_latex_table(cells, j->descriptor->title, text, label, out);
-  rb_fold_notes(fold, "% ", out);
+  rb_compact_notes(compact, "% ", out);
   if (claims->rows > 1) rb_latex_table(claims, "Claims", "", "", out);
 done:
   free(text);
@@ -152,7 +152,7 @@ done:
 }
 
 /* Provenance, cells, claims, a line of counts. */
-static rb_status print_lines(const rb_judged *j, rb_format format, const rb_table *cells, const rb_fold *fold,
+static rb_status print_lines(const rb_judged *j, rb_format format, const rb_table *cells, const rb_compact *compact,
                              const rb_table *claims, const rb_verdicts *mine, FILE *out) {
   rb_status st = RB_OK;
   const rb_descriptor *d = j->descriptor;
@@ -162,8 +162,8 @@ static rb_status print_lines(const rb_judged *j, rb_format format, const rb_tabl
   provenance(j, out);
   if (d->note) print_note(d->note, out);
   rb_table_print(cells, format, d->title, out);
-  if (fold->ok || fold->elsewhere) rb_fold_legend(fold, out), fputs("\n\n", out);
-  rb_fold_notes(fold, format == RB_MARKDOWN ? "- " : "", out);
+  if (compact->ok || compact->elsewhere) rb_compact_legend(compact, out), fputs("\n\n", out);
+  rb_compact_notes(compact, format == RB_MARKDOWN ? "- " : "", out);
   absences(j, out);
   if (claims->rows > 1) rb_table_print(claims, format, "Claims", out);
   fprintf(out, "%s Claims: %d HOLDS, %d FAILS, %d NOT JUDGED.%s\n\n", counts, mine->holds, mine->fails,
@@ -175,24 +175,24 @@ done:
 
 static rb_status print_record(const rb_judged *j, rb_format format, FILE *out, rb_verdicts *s) {
   rb_status st = RB_OK;
-  rb_table cells = {0}, folded = {0}, claims = {0};
-  rb_fold fold = {0};
+  rb_table cells = {0}, compact_cells = {0}, claims = {0};
+  rb_compact compact = {0};
   rb_verdicts mine = {0};
   RB_TRY(rb_cell_table(j, &cells, &mine));
   RB_TRY(rb_claim_table(j, &claims, &mine));
-  RB_TRY(rb_fold_cells(&cells, &folded, &fold));
+  RB_TRY(rb_compact_cells(&cells, &compact_cells, &compact));
   if (format == RB_CSV)
     rb_tidy_rows(j, out);
   else if (format == RB_LATEX)
-    RB_TRY(print_latex(j, &folded, &fold, &claims, out));
+    RB_TRY(print_latex(j, &compact_cells, &compact, &claims, out));
   else
-    RB_TRY(print_lines(j, format, &folded, &fold, &claims, &mine, out));
+    RB_TRY(print_lines(j, format, &compact_cells, &compact, &claims, &mine, out));
   s->differs[RB_CELL_PRINTED] += rb_verdicts_differ(&mine), s->fails += mine.fails, s->stale += mine.stale,
       s->invalid += mine.invalid;
 done:
-  rb_fold_free(&fold);
+  rb_compact_free(&compact);
   rb_table_free(&claims);
-  rb_table_free(&folded);
+  rb_table_free(&compact_cells);
   rb_table_free(&cells);
   return st;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "experiments/runner/report/fold.h"
+#include "experiments/runner/report/compact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static const char *at(const rb_table *t, int r, int c) { return t->row[r][c] ? t
 static int begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 static int is_skipped(const rb_table *t, int r) { return begins(at(t, r, t->columns - 1), skip_mark); }
 
-int rb_fold_is_judged(const rb_table *t, int c) {
+int rb_compact_is_judged(const rb_table *t, int c) {
   return c + 2 < t->columns && strcmp(at(t, 0, c + 1), "published") == 0 && strcmp(at(t, 0, c + 2), "verdict") == 0;
 }
 
@@ -39,7 +39,7 @@ static void kept_columns(const rb_table *t, char *keep) {
   int variant = -1;
   memset(keep, 1, (size_t)t->columns);
   for (int c = 0; c < t->columns; c++) {
-    if (rb_fold_is_judged(t, c)) keep[c + 1] = keep[c + 2] = 0;
+    if (rb_compact_is_judged(t, c)) keep[c + 1] = keep[c + 2] = 0;
     if (variant < 0 && c > 0 && strcmp(at(t, 0, c), "variant") == 0 && strcmp(at(t, 0, c - 1), "method") == 0)
       variant = c;
   }
@@ -53,7 +53,7 @@ static void kept_columns(const rb_table *t, char *keep) {
   if (variant > 0 && !other) keep[variant] = 0;
 }
 
-static void fold_cell(const rb_table *t, int r, int c, rb_table *out, int to, rb_fold *f) {
+static void compact_cell(const rb_table *t, int r, int c, rb_table *out, int to, rb_compact *f) {
   const char *ours = at(t, r, c), *printed = at(t, r, c + 1), *verdict = at(t, r, c + 2);
   const int ok = strcmp(verdict, "REPRODUCED") == 0, elsewhere = begins(verdict, elsewhere_mark);
   f->ok += ok, f->elsewhere += elsewhere;
@@ -65,7 +65,7 @@ static void fold_cell(const rb_table *t, int r, int c, rb_table *out, int to, rb
     rb_table_set(out, to, "%s%s(%s)%s%s", ours, *ours ? " " : "", printed, *verdict ? " " : "", verdict);
 }
 
-rb_status rb_fold_cells(const rb_table *t, rb_table *out, rb_fold *f) {
+rb_status rb_compact_cells(const rb_table *t, rb_table *out, rb_compact *f) {
   rb_status st = RB_OK;
   char *keep = NULL;
   int columns = 0;
@@ -90,8 +90,8 @@ rb_status rb_fold_cells(const rb_table *t, rb_table *out, rb_fold *f) {
     RB_TRY(rb_table_row(out));
     for (int c = 0, to = 0; c < t->columns; c++) {
       if (!keep[c]) continue;
-      if (r && rb_fold_is_judged(t, c))
-        fold_cell(t, r, c, out, to, f);
+      if (r && rb_compact_is_judged(t, c))
+        compact_cell(t, r, c, out, to, f);
       else if (r && c == t->columns - 1 && *note)
         rb_table_set(out, to, "[%d]", index_of(f->note, &f->notes, note) + 1);
       else
@@ -104,7 +104,7 @@ done:
   return st;
 }
 
-void rb_fold_legend(const rb_fold *f, FILE *out) {
+void rb_compact_legend(const rb_compact *f, FILE *out) {
   if (!f->ok && !f->elsewhere) return;
   fputs("Cells: ours (printed).", out);
   if (f->ok) fputs(" ok: REPRODUCED, within the column's tolerance.", out);
@@ -115,7 +115,7 @@ void rb_fold_legend(const rb_fold *f, FILE *out) {
         out);
 }
 
-void rb_fold_notes(const rb_fold *f, const char *bullet, FILE *out) {
+void rb_compact_notes(const rb_compact *f, const char *bullet, FILE *out) {
   if (f->all) fprintf(out, "%sAll rows: %s\n", bullet, f->all);
   for (int i = 0; i < f->notes; i++) fprintf(out, "%s[%d] %s\n", bullet, i + 1, f->note[i]);
   for (int i = 0; i < f->reasons; i++)
@@ -124,7 +124,7 @@ void rb_fold_notes(const rb_fold *f, const char *bullet, FILE *out) {
   if (f->all || f->notes || f->reasons) fputc('\n', out);
 }
 
-void rb_fold_free(rb_fold *f) {
+void rb_compact_free(rb_compact *f) {
   free(f->note), free(f->reason), free(f->cases);
   memset(f, 0, sizeof *f);
 }
