@@ -61,7 +61,7 @@ static double shade_of(const corner p[3], double scale) {
 /* Pixels whose middle lies in the triangle, where it is nearest; barycentric weights interpolate. */
 static void fill(canvas *c, const corner p[3]) {
   const double area = (p[1].x - p[0].x) * (p[2].y - p[0].y) - (p[2].x - p[0].x) * (p[1].y - p[0].y);
-  if (area == 0) return;
+  if (!(fabs(area) > 0)) return; /* seen from its edge; no number */
   const double shade = shade_of(p, c->scale);
   const int left = (int)fmax(0, floor(fmin(p[0].x, fmin(p[1].x, p[2].x)))),
             right = (int)fmin(FINE - 1, ceil(fmax(p[0].x, fmax(p[1].x, p[2].x)))),

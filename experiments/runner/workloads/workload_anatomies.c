@@ -246,17 +246,19 @@ done:
 
 /* What the levels are called: their kernel widths in mm; a step of a micrometre is where all begin. */
 static void name_of(const state *s, char out[TEXT]) {
-  size_t length = 0;
   const char *text = rb_case_axis(s->c, "levels", "");
-  double first_step = 1;
-  sscanf(text, "%*f/%lf", &first_step);
-  if (first_step <= 1e-3) {
-    snprintf(out, TEXT, "start");
-    return;
+  double width, step, iterations;
+  int length = 0, read;
+  for (; sscanf(text, "%lf/%lf/%lf%n", &width, &step, &iterations, &read) == 3;
+       text += text[read] ? read + 1 : read) {
+    if (step <= 1e-3) break;
+    length += snprintf(out + length, (size_t)(TEXT - length), "%s%.4g", length ? " + " : "", width);
+    if (length >= TEXT - 8) break;
   }
-  for (const char *at = text; at && *at && length < TEXT - 16; at = strchr(at, '+'), at += at != NULL)
-    length += (size_t)snprintf(out + length, TEXT - length, "%s%.*s", length ? " + " : "", (int)strcspn(at, "/"), at);
-  snprintf(out + length, TEXT - length, "%s", length ? " mm" : "after");
+  if (length >= TEXT - 8 || !length)
+    snprintf(out, TEXT, "%s", length ? "after many widths" : *text ? "start" : "after");
+  else
+    snprintf(out + length, (size_t)(TEXT - length), " mm");
 }
 
 static rb_status picture_surfaces(state *s, rb_outcome *o) {
