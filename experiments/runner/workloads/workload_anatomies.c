@@ -327,24 +327,20 @@ done:
   return st;
 }
 
-static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
-                                        {"data", "heads brains"},
-                                        {"levels", "*"},
-                                        {"terms", "both posteriors surfaces"},
-                                        {"mesh", "voxel 0.25 0.5 1"},
-                                        {"sigmas", "*"},
-                                        {"steps", "*"},
-                                        {"iterations", "*"},
-                                        {NULL, NULL}},
-                              axes_of_pictures[] = {{"size", RB_VALUES_SIZE},
+static const rb_workload_axis axes_of_pictures[] = {{"show", "surfaces slices"},
+                                                    {"size", RB_VALUES_SIZE},
                                                     {"data", "heads brains"},
-                                                    {"show", "surfaces slices"},
                                                     {"levels", "*"},
                                                     {"terms", "both posteriors surfaces"},
                                                     {"mesh", "voxel 0.25 0.5 1"},
+                                                    {"sigmas", "*"},
+                                                    {"steps", "*"},
+                                                    {"iterations", "*"},
                                                     {NULL, NULL}};
+/* Without pictures nothing is shown: `show` is left out. */
 const rb_workload rb_workload_anatomies = {
-    "anatomies", &rb_currents_solver_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "anatomies", &rb_currents_solver_family, predict, footprint, setup, run, poison, verify,
+    teardown,    axes_of_pictures + 1};
 const rb_workload rb_workload_anatomies_pictures = {"anatomies-pictures",
                                                     &rb_currents_solver_family,
                                                     predict,
