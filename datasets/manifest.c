@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "datasets/manifest.h"
 
+#include "datasets/input_notes.h"
+
 #include "datasets/input_file.h"
 #include "datasets/whole_file.h"
 
@@ -148,7 +150,7 @@ int rb_manifest_names(char names[][64], int most) {
   return count;
 }
 
-rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size) {
+static rb_status path_of(const rb_manifest *m, const char *file, char *out, int size) {
   rb_status st = RB_OK;
   char root[PATH_MAX];
   if (m->path) { /* a package's folder; on hosts without packages an imported copy may stand in */
@@ -161,10 +163,16 @@ done:
   return st;
 }
 
+rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size) {
+  rb_status st = path_of(m, file, out, size);
+  if (st == RB_OK) st = rb_note_input(out);
+  return st;
+}
+
 int rb_manifest_present(const rb_manifest *m) {
   char path[PATH_MAX];
-  int there = rb_manifest_path(m, m->image ? m->image : m->files[0].name, path, sizeof path) == RB_OK &&
-              access(path, R_OK) == 0;
+  int there =
+      path_of(m, m->image ? m->image : m->files[0].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
   rb_clear();
   return there;
 }
@@ -209,7 +217,7 @@ int rb_manifest_pair_names(char names[][64], int most) {
 
 static int file_present(const rb_manifest *m, const char *file) {
   char path[PATH_MAX];
-  return rb_manifest_path(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+  return path_of(m, file, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
 }
 
 int rb_data_present(const char *value) {
@@ -249,7 +257,7 @@ unsigned rb_manifest_count(const rb_manifest *m) {
   char path[PATH_MAX];
   unsigned n = 0;
   for (unsigned i = 0; i < m->files_count; i++)
-    n += rb_manifest_path(m, m->files[i].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
+    n += path_of(m, m->files[i].name, path, sizeof path) == RB_OK && access(path, R_OK) == 0;
   rb_clear();
   return n;
 }
@@ -260,7 +268,7 @@ rb_status rb_manifest_verify(const rb_manifest *m) {
   RB_CHECK(rb_manifest_count(m), RB_ENOTFOUND, "data set %s is absent: %s", m->name,
            import_hint(m, hint, sizeof hint));
   for (unsigned i = 0; i < m->files_count; i++) {
-    RB_TRY(rb_manifest_path(m, m->files[i].name, path, sizeof path));
+    RB_TRY(path_of(m, m->files[i].name, path, sizeof path));
     if (access(path, R_OK) != 0) continue;
     RB_TRY(rb_sha256_file(path, sum));
     RB_CHECK(strcmp(sum, m->files[i].sha256) == 0, RB_EFORMAT,

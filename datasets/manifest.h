@@ -41,7 +41,7 @@ rb_status rb_manifest_of_pair(const char *name, rb_manifest **out, const rb_mani
 /* What an axis of pairs takes besides phantom: the names of all pairs, and of the sets with an image, which is then
  * registered to itself under a known flow; at most `most`. */
 int rb_manifest_pair_names(char names[][64], int most);
-/* Full path of a file of the set. */
+/* Full path of a file of the set, to read it: it is noted as an input (input_notes.h). */
 rb_status rb_manifest_path(const rb_manifest *m, const char *file, char *out, int size);
 /* How many of the set's files are here. */
 unsigned rb_manifest_count(const rb_manifest *m);

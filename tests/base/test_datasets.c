@@ -2,6 +2,7 @@
 /* NIfTI in and out with everything that can be wrong; resampling; phantoms. */
 #include "tests/cmocka_all.h"
 
+#include "datasets/input_notes.h"
 #include "datasets/phantom.h"
 #include "datasets/resample.h"
 #include "datasets/displacement_file.h"
@@ -379,6 +380,38 @@ static int tear_down(void **s) {
   return system(command);
 }
 
+/* Inputs are told once a case, in order; one that has changed is hashed anew; what was kept can be told again. */
+static void inputs_are_noted(void **s) {
+  (void)s;
+  char a[256], b[256];
+  snprintf(a, sizeof a, "%s", path_of("a.nii")), snprintf(b, sizeof b, "%s", path_of("b\xc3\xa4.nii"));
+  FILE *f = fopen(a, "w");
+  assert_true(f && fputs("abc", f) > 0 && fclose(f) == 0);
+  f = fopen(b, "w");
+  assert_true(f && fclose(f) == 0);
+  rb_forget_inputs();
+  assert_int_equal(rb_note_input(b), RB_OK);
+  assert_int_equal(rb_note_input(path_of("absent.nii")), RB_OK);
+  assert_int_equal(rb_note_input(a), RB_OK);
+  assert_int_equal(rb_note_input(b), RB_OK);
+  const rb_input_note *first = rb_noted_input(0), *second = rb_noted_input(1);
+  assert_true(first && second && !rb_noted_input(2));
+  assert_string_equal(first->name, "b??.nii");
+  assert_string_equal(second->name, "a.nii");
+  assert_string_equal(second->sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  rb_forget_inputs();
+  assert_null(rb_noted_input(0));
+  rb_note_again(second);
+  assert_ptr_equal(rb_noted_input(0), second);
+  f = fopen(a, "w");
+  assert_true(f && fputs("changed", f) > 0 && fclose(f) == 0);
+  rb_forget_inputs();
+  assert_int_equal(rb_note_input(a), RB_OK);
+  assert_string_not_equal(rb_noted_input(0)->sha256, second->sha256);
+  rb_forget_inputs();
+  unlink(a), unlink(b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good_files_are_read),
@@ -392,6 +425,7 @@ int main(void) {
       cmocka_unit_test(large_files_come_back),
       cmocka_unit_test(resampling),
       cmocka_unit_test(phantoms),
+      cmocka_unit_test(inputs_are_noted),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -119,6 +119,12 @@ sub verdict {
 
 # ---- claims ---------------------------------------------------------------------------------------------------------
 sub pairs { map { my ($k, $v) = split /=/, $_, 2; [$k, $v] } split /,/, shift // '' }
+sub judged_metric { # undefined for times of a GPU that was throttled
+  my ($case, $name) = @_;
+  my $unit = $case->{metrics}{$name} ? $case->{metrics}{$name}{unit} : '';
+  return undef if $case->{timing}{slowed} && ($unit =~ m{^(s|1/s|B/s|FLOP/s|J)$} || ($unit eq '%' && $name =~ /^percent_/));
+  return metric($case, $name);
+}
 sub claim {
   my ($e, $r, $c) = @_;
   my ($judged, $failed, $invalid) = (0, 0, 0);
@@ -127,7 +133,7 @@ sub claim {
     next if $left->{method} ne $c->{left};
     for my $p (pairs($c->{where})) { next CASE if ($left->{axes}{ $p->[0] } // '') ne $p->[1] }
     next if $c->{axis} && !grep { ($left->{axes}{ $c->{axis} } // '') eq $_ } @{ $c->{values} };
-    my ($value, $right, $other) = (metric($left, $c->{metric}));
+    my ($value, $right, $other) = (judged_metric($left, $c->{metric}));
     my $holds;
     if ($label{ $c->{right} }) {
       my %axes = %{ $left->{axes} };
@@ -140,7 +146,7 @@ sub claim {
       }
       $invalid++ if $left->{status} eq 'invalid' || ($other && $other->{status} eq 'invalid');
       next if $left->{status} ne 'valid' || !$other || $other->{status} ne 'valid';
-      $right = metric($other, $c->{metric});
+      $right = judged_metric($other, $c->{metric});
     } elsif ($c->{right} eq 'published') {
       my ($text, $class, $machine);
       for my $column (grep { $_->{metric} eq $c->{metric} } @{ $e->{columns} }) {
@@ -184,10 +190,13 @@ sub audit_case {
       wrong("$where: $v->{name} is ", $v->{value} // 'no number', ", limit $v->{limit}") unless defined $v->{value} && $v->{value} <= $v->{limit};
     }
   }
+  my $data = $case->{data}{sha256};
+  wrong("$where: $case->{data}{file} is none of its inputs") if $data && $case->{inputs} && !grep { $_->{sha256} eq $data } @{ $case->{inputs} };
   my $t = $case->{timing};
   return unless $t && $t->{samples} && @{ $t->{samples} };
   $count{medians}++;
-  my $m = median(@{ $t->{samples} });
+  my %out = $t->{slowed} ? () : map { $_ => 1 } map { @$_ } values %{ $t->{throttled} || {} };
+  my $m = median(map { $t->{samples}[$_] } grep { !$out{$_} } 0 .. $#{ $t->{samples} });
   wrong("$where: the median is $t->{median}, that of its samples $m") unless abs($m - $t->{median}) <= 1e-6 * $m;
 }
 

@@ -245,6 +245,29 @@ static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
   json_decref(r);
 }
 
+/* Times of a GPU that held its clocks down are shown; they are judged and compared by nobody. Its errors are. */
+static void times_of_a_throttled_gpu_are_not_judged(void **s) {
+  (void)s;
+  json_t *r = a_record();
+  char reason[300];
+  rb_judged j;
+  json_t *c = json_array_get(json_object_get(r, "cases"), 0), *timing = json_object_get(c, "timing");
+  json_object_set_new(timing, "throttled", json_pack("{s:[i,i]}", "power cap", 0, 2));
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  assert_true(!rb_case_is_slowed(c) && rb_timing_counts(timing, 1) && !rb_timing_counts(timing, 2));
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], reason, sizeof reason), RB_HOLDS);
+  json_object_set_new(timing, "slowed", json_true());
+  assert_true(rb_case_is_slowed(c) && rb_timing_counts(timing, 2));
+  assert_true(rb_metric_is_slowed(c, "time") && !rb_metric_is_slowed(c, "error_rms"));
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[3], reason, sizeof reason), RB_NOT_JUDGED);
+  assert_non_null(strstr(reason, "throttled"));
+  assert_int_equal(rb_judge_claim(&j, &j.descriptor->claims[5], reason, sizeof reason), RB_HOLDS);
+  const rb_timed_pair p = rb_timed_pair_of(&j, c, &j);
+  assert_true(p.kind == RB_PAIR_DIFFERS && strcmp(p.field, "throttling") == 0);
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
 static void claims(void **s) {
   (void)s;
   json_t *r = a_record();
@@ -383,6 +406,7 @@ int main(void) {
       cmocka_unit_test(cells),
       cmocka_unit_test(bounds),
       cmocka_unit_test(claims),
+      cmocka_unit_test(times_of_a_throttled_gpu_are_not_judged),
       cmocka_unit_test(claims_across_axes),
       cmocka_unit_test(claims_about_printed_values),
       cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),

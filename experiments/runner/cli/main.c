@@ -5,8 +5,10 @@
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/machine/plugin.h"
+#include "experiments/runner/machine/subnormals.h"
 #include "experiments/runner/record/record.h"
 #include "kernels/base/team.h"
+#include "kernels/registry/registry.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -144,6 +146,7 @@ static int load_plugins(int *argc, char **argv) {
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit of the file's size fails with its reason, as on a full disk */
   signal(SIGCHLD, SIG_DFL); /* some launchers ignore it; children are waited for */
+  if (!rb_cuda_is_emulated()) rb_flush_subnormals(); /* CUDA keeps them, and its emulation runs in these threads */
   int code = parse_device(&argc, argv);
   if (!code) code = load_plugins(&argc, argv);
   if (code) return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/inputs/pairs.h"
 
+#include "datasets/input_notes.h"
 #include "datasets/manifest.h"
 #include "datasets/phantom.h"
 #include "datasets/world.h"
@@ -128,6 +129,7 @@ static void raise(rb_volume *v, float *least) {
 static rb_status read_files(const rb_pair_request *r, int i, rb_volume *image, rb_volume *labels, rb_pair *out) {
   rb_status st = RB_OK;
   const char *name = r->images[i], *map = r->labels[i];
+  RB_TRY(rb_note_input(name));
   RB_TRY(rb_volume_read(name, image));
   snprintf(out->file[i], sizeof out->file[i], "%.127s", last_part(name));
   for (char *s = out->file[i]; *s; s++) /* records are UTF-8, file names need not be */
@@ -135,6 +137,7 @@ static rb_status read_files(const rb_pair_request *r, int i, rb_volume *image, r
   RB_TRY(rb_sha256_file(name, out->sha256[i]));
   if (r->raise) raise(image, &out->least[i]);
   if (!map) return RB_OK;
+  RB_TRY(rb_note_input(map));
   RB_TRY(rb_volume_read(map, labels));
   RB_CHECK(same_grid(labels->grid, image->grid), RB_EINVAL, "labels %s and image %s differ in size", map, name);
   const int64_t bad = rb_overlap_first_bad(rb_grid_points(labels->grid), labels->data);

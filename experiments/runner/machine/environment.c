@@ -3,6 +3,7 @@
 
 #include "experiments/runner/machine/build_info.h"
 #include "experiments/runner/machine/nvml.h"
+#include "experiments/runner/machine/subnormals.h"
 #include "kernels/base/backend.h"
 #include "kernels/registry/registry.h"
 #include "kernels/base/device_info.h"
@@ -107,13 +108,14 @@ json_t *rb_environment(void) {
   rb_machine_name(name, sizeof name);
   uname(&os);
   if (rb_backend_get(RB_CPU, &host) == RB_OK) host->memory(&total, &available);
-  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o,s:o,s:i}", "name",
-                   name, "slug", slug, "cpu", "model", cpu, "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
-                   "threads", omp_get_max_threads(), "memory_bytes", (json_int_t)total, "l3_bytes",
-                   (json_int_t)sysconf(_SC_LEVEL3_CACHE_SIZE), "os", "kernel", os.sysname, "release", os.release,
-                   "architecture", os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS,
-                   "cuda_compiler", RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries",
-                   RB_BUILD_LIBRARIES, "gpu", gpu_facts(), "gpus", gpus(), "ranks", rb_team_processes());
+  return json_pack("{s:s,s:s,s:{s:s,s:I,s:i,s:I,s:I,s:b},s:{s:s,s:s,s:s},s:{s:s,s:s,s:s,s:s,s:s},s:o,s:o,s:i}",
+                   "name", name, "slug", slug, "cpu", "model", cpu, "cores",
+                   (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "threads", omp_get_max_threads(), "memory_bytes",
+                   (json_int_t)total, "l3_bytes", (json_int_t)sysconf(_SC_LEVEL3_CACHE_SIZE), "subnormals_flushed",
+                   rb_subnormals_are_flushed(), "os", "kernel", os.sysname, "release", os.release, "architecture",
+                   os.machine, "build", "compiler", RB_BUILD_COMPILER, "flags", RB_BUILD_FLAGS, "cuda_compiler",
+                   RB_BUILD_CUDA_COMPILER, "cuda_flags", RB_BUILD_CUDA_FLAGS, "libraries", RB_BUILD_LIBRARIES, "gpu",
+                   gpu_facts(), "gpus", gpus(), "ranks", rb_team_processes());
 }
 
 json_t *rb_environment_of_times(const json_t *environment) {

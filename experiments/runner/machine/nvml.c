@@ -37,6 +37,7 @@ static struct {
   int (*ecc)(device_t, int *, int *);
   int (*processes)(device_t, unsigned *, process_t *);
   int (*energy)(device_t, unsigned long long *);
+  int (*reasons)(device_t, unsigned long long *), (*reasons_before_535)(device_t, unsigned long long *);
 } nvml;
 
 /* CUDA numbers the GPUs that it may see, NVML all of them: the bus address is the same to both. */
@@ -68,7 +69,9 @@ static int open_library(void) {
                {&nvml.utilization, "nvmlDeviceGetUtilizationRates"},
                {&nvml.ecc, "nvmlDeviceGetEccMode"},
                {&nvml.processes, "nvmlDeviceGetComputeRunningProcesses_v3"},
-               {&nvml.energy, "nvmlDeviceGetTotalEnergyConsumption"}};
+               {&nvml.energy, "nvmlDeviceGetTotalEnergyConsumption"},
+               {&nvml.reasons, "nvmlDeviceGetCurrentClocksEventReasons"},
+               {&nvml.reasons_before_535, "nvmlDeviceGetCurrentClocksThrottleReasons"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     void *p = dlsym(lib, table[i].symbol);
     memcpy(table[i].slot, &p, sizeof p);
@@ -80,6 +83,33 @@ static int open_library(void) {
 double rb_nvml_energy(void) {
   unsigned long long mj;
   return open_library() && nvml.energy && nvml.energy(nvml.device, &mj) == 0 ? 1e-3 * (double)mj : NAN;
+}
+
+/* NVML's bits. Those of idle clocks, of clocks that somebody set and of boards in step are left out. */
+static const struct {
+  unsigned char bit;
+  const char *name;
+} throttles[] = {{0x04, "power cap"},
+                 {0x08, "hardware slowdown"},
+                 {0x20, "heat, by the driver"},
+                 {0x40, "heat, by the hardware"},
+                 {0x80, "power brake"}};
+enum { THROTTLES = sizeof throttles / sizeof *throttles };
+
+unsigned char rb_nvml_throttle(void) {
+  unsigned long long reasons = 0;
+  unsigned char all = 0;
+  if (!open_library()) return 0;
+  if (!(nvml.reasons && nvml.reasons(nvml.device, &reasons) == 0) &&
+      !(nvml.reasons_before_535 && nvml.reasons_before_535(nvml.device, &reasons) == 0))
+    return 0;
+  for (int i = 0; i < THROTTLES; i++) all |= throttles[i].bit;
+  return (unsigned char)(reasons & all);
+}
+
+const char *rb_nvml_throttle_name(int i, unsigned char *bit) {
+  *bit = i < THROTTLES ? throttles[i].bit : 0;
+  return i < THROTTLES ? throttles[i].name : NULL;
 }
 
 static double clock_of(int (*read)(device_t, int, unsigned *), int which) {

@@ -17,4 +17,9 @@ typedef struct {
 int rb_nvml_read(rb_nvml_state *out);
 /* Joule since the driver was loaded; NaN when not readable. */
 double rb_nvml_energy(void);
+/* Why the GPU's clocks are lower than they could be just now: a set of bits; 0 for no reason, or where that cannot be
+ * read. */
+unsigned char rb_nvml_throttle(void);
+/* The i-th such reason and its bit; NULL beyond the last. */
+const char *rb_nvml_throttle_name(int i, unsigned char *bit);
 #endif

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #define RB_RECORD_SCHEMA "regbench-record"
-#define RB_RECORD_VERSION "1.5.0"
+#define RB_RECORD_VERSION "1.6.0"
 
 typedef struct {
   char folder[4096], path[4200], journal_path[4200];
@@ -57,6 +57,7 @@ typedef struct {
   rb_case_status status;
   char reason[512]; /* "" for a valid one */
   int ran;          /* 0: skipped or failed, nothing below holds */
+  json_t *inputs;   /* files that it was made from, [{file, sha256}]; NULL: none */
   rb_outcome outcome;
   int timed; /* 0: only `outcome` holds */
   rb_timing timing;
@@ -80,4 +81,10 @@ int rb_metric_is_counted(const char *metric);
 /* Value of a case's metric; NaN when absent. */
 double rb_json_metric(const json_t *c, const char *metric);
 const char *rb_json_text(const json_t *object, const char *key, const char *fallback);
+/* Whether the GPU was throttled so long that the case's median is of throttled samples, and whether that holds for
+ * the metric, because it is a time, a rate or an energy: it is shown and nothing is judged by it. */
+int rb_case_is_slowed(const json_t *c);
+int rb_metric_is_slowed(const json_t *c, const char *metric);
+/* Whether a sample, from 0 on, is one of those that make the median. */
+int rb_timing_counts(const json_t *timing, size_t sample);
 #endif

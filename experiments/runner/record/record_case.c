@@ -60,6 +60,27 @@ static int is_a_time(const char *unit) {
   return 0;
 }
 
+int rb_case_is_slowed(const json_t *c) {
+  return json_is_true(json_object_get(json_object_get(c, "timing"), "slowed"));
+}
+
+int rb_metric_is_slowed(const json_t *c, const char *metric) {
+  const char *unit = rb_json_text(json_object_get(json_object_get(c, "metrics"), metric), "unit", "");
+  /* of per cent, those of a roof; those of voxels are no times */
+  return rb_case_is_slowed(c) && is_a_time(unit) && (strcmp(unit, "%") != 0 || strncmp(metric, "percent_", 8) == 0);
+}
+
+int rb_timing_counts(const json_t *timing, size_t sample) {
+  const char *reason;
+  json_t *samples, *s;
+  size_t i;
+  if (json_is_true(json_object_get(timing, "slowed"))) return 1;
+  json_object_foreach(json_object_get(timing, "throttled"), reason, samples) {
+    json_array_foreach(samples, i, s) if (json_integer_value(s) == (json_int_t)sample) return 0;
+  }
+  return 1;
+}
+
 static void add_outcome(json_t *j, const rb_outcome *o, int valid) {
   json_t *checks = json_array(), *metrics = json_object();
   for (int i = 0; i < o->verification_count; i++) {
@@ -106,6 +127,23 @@ static void add_class(json_t *metrics, const rb_class_work *k, double copy_roof)
                  "100 rate / measured copy of the same backend");
 }
 
+/* Samples, from 0 on, at whose end the GPU's clocks were held down, by reason. */
+static json_t *throttled(const rb_timing *t) {
+  json_t *all = json_object();
+  unsigned char bit;
+  const char *name;
+  for (int k = 0; (name = rb_nvml_throttle_name(k, &bit)); k++) {
+    json_t *samples = json_array();
+    for (int i = 0; i < t->count; i++)
+      if (t->throttle[i] & bit) json_array_append_new(samples, json_integer(i));
+    if (json_array_size(samples))
+      json_object_set_new(all, name, samples);
+    else
+      json_decref(samples);
+  }
+  return all;
+}
+
 static void add_timing(json_t *j, const rb_case_result *r) {
   const rb_timing *t = &r->timing;
   const rb_outcome *o = &r->outcome;
@@ -114,8 +152,13 @@ static void add_timing(json_t *j, const rb_case_result *r) {
   json_object_set_new(
       j, "timing",
       json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:i,s:i,s:i,s:s,s:o}", "median", t->median, "low", t->low, "high", t->high,
-                "coverage", rb_order_coverage(t->count), "least", t->least, "most", t->most, "batch", t->batch,
-                "warmups", t->warmups, "rotations", r->rotations, "stop", t->stop, "samples", samples));
+                "coverage", rb_order_coverage(t->slowed ? t->count : t->count - t->throttled), "least", t->least,
+                "most", t->most, "batch", t->batch, "warmups", t->warmups, "rotations", r->rotations, "stop", t->stop,
+                "samples", samples));
+  if (t->throttled) {
+    json_object_set_new(json_object_get(j, "timing"), "throttled", throttled(t));
+    json_object_set_new(json_object_get(j, "timing"), "slowed", json_boolean(t->slowed));
+  }
   set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
   if (o->bytes > 0) {
     set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");
@@ -138,8 +181,7 @@ static void add_timing(json_t *j, const rb_case_result *r) {
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
   if (o->pairs > 0)
     set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
-  if (isfinite(t->energy))
-    set_metric(metrics, "energy", t->energy, "J", "NVML energy counter over all samples / runs");
+  if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter / runs");
 }
 
 static void set_positive(json_t *metrics, const char *name, double value, const char *unit, const char *formula) {
@@ -191,6 +233,7 @@ json_t *rb_case_json(const rb_case_result *r) {
                         plugin ? plugin : rb_source_hash(w->family->name, c->variant->backend), "status",
                         rb_case_status_name(r->status), "reason", r->reason);
   if (!r->ran) return j;
+  if (r->inputs) json_object_set(j, "inputs", r->inputs);
   add_outcome(j, &r->outcome, r->status == RB_CASE_VALID);
   if (!r->timed) return j;
   if (r->status == RB_CASE_VALID) add_timing(j, r);
@@ -202,4 +245,8 @@ json_t *rb_case_json(const rb_case_result *r) {
   return j;
 }
 
-void rb_case_result_free(rb_case_result *r) { rb_outcome_free(&r->outcome); }
+void rb_case_result_free(rb_case_result *r) {
+  json_decref(r->inputs);
+  r->inputs = NULL;
+  rb_outcome_free(&r->outcome);
+}

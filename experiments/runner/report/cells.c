@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *rb_case_note(const json_t *c) {
+  if (rb_case_stale(c))
+    return rb_case_is_slowed(c) ? "STALE: code changed since; THROTTLED" : "STALE: code changed since";
+  return rb_case_is_slowed(c) ? "THROTTLED: the GPU held its clocks down; times are not judged" : "";
+}
+
 const char *rb_no_counters(const json_t *c) {
   return rb_json_text(json_object_get(c, "counters"), "unavailable", NULL);
 }
@@ -217,10 +223,8 @@ rb_status rb_cell_table(const rb_judged *j, rb_table *t, rb_verdicts *s) {
     const char *status = rb_json_text(c, "status", "");
     if (strcmp(status, "valid") == 0) {
       add_cells(j, c, t, (int)d->axes_count + 2, s);
-      if (rb_case_stale(c)) {
-        rb_table_set(t, columns, "STALE: code changed since");
-        s->stale++;
-      }
+      if (rb_case_note(c)[0]) rb_table_set(t, columns, "%s", rb_case_note(c));
+      s->stale += rb_case_stale(c);
     } else if (strcmp(rb_json_text(c, "kind", ""), "published") == 0) {
       add_cells(j, c, t, (int)d->axes_count + 2, s); /* the printed values alone */
     } else {

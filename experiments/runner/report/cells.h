@@ -38,5 +38,8 @@ rb_status rb_claim_table(const rb_judged *j, rb_table *t, rb_verdicts *counts);
 double rb_cell_value(const rb_judged *j, const json_t *c, const rb_column *column);
 /* Why the case's hardware counters could not be read, or NULL. */
 const char *rb_no_counters(const json_t *c);
+/* What stands beside a valid case in its table: that its code has changed since, that the GPU was throttled; or "".
+ */
+const char *rb_case_note(const json_t *c);
 
 #endif

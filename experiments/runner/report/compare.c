@@ -26,6 +26,18 @@ const char *rb_compare_name(rb_compare_verdict v) {
   return names[v];
 }
 
+/* Whether both tell their input files and these differ, whatever they are called. */
+static int inputs_differ(const json_t *a, const json_t *b) {
+  const json_t *fa = json_object_get(a, "inputs"), *fb = json_object_get(b, "inputs");
+  if (!fa || !fb) return 0; /* records of before 1.6 */
+  if (json_array_size(fa) != json_array_size(fb)) return 1;
+  for (size_t i = 0; i < json_array_size(fa); i++)
+    if (strcmp(rb_json_text(json_array_get(fa, i), "sha256", ""),
+               rb_json_text(json_array_get(fb, i), "sha256", "")) != 0)
+      return 1;
+  return 0;
+}
+
 const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_t *rb, const json_t *b) {
   static const char *const fields[] = {"kind", "axes", "method", "variant"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -35,6 +47,7 @@ const char *rb_incomparable_field(const json_t *ra, const json_t *a, const json_
   const char *da = rb_json_text(json_object_get(a, "data"), "sha256", NULL),
              *db = rb_json_text(json_object_get(b, "data"), "sha256", NULL);
   if (da && db && strcmp(da, db) != 0) return "data"; /* what is in the files; older records leave out their names */
+  if (inputs_differ(a, b)) return "inputs";
   const json_t *pa = json_object_get(ra, "protocol"), *pb = json_object_get(rb, "protocol");
   if (pa && pb && !json_equal(json_object_get(pa, "cache"), json_object_get(pb, "cache"))) return "protocol.cache";
   return NULL;
@@ -196,6 +209,7 @@ rb_timed_pair rb_timed_pair_of(const rb_judged *a, const json_t *c, const rb_jud
   if (p.a[0] != p.a[0]) return p; /* B alone has it */
   p.field = rb_incomparable_field(a->record, c, b->record, p.other);
   if (!p.field) p.field = rb_method_difference(a->descriptor, b->descriptor, rb_json_text(c, "method", ""));
+  if (!p.field && (rb_case_is_slowed(c) || rb_case_is_slowed(p.other))) p.field = "throttling";
   p.kind = p.field ? RB_PAIR_DIFFERS : RB_PAIR_TIMED;
   if (p.assumed && !p.field) assume_spread(p.b);
   return p;

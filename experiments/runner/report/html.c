@@ -72,10 +72,23 @@ static int has_note(const rb_table *t) {
   return 0;
 }
 
+/* How many cases were skipped, each reason once. */
+static void put_skipped(FILE *f, const rb_table *t) {
+  const int last = t->columns - 1;
+  for (int r = 1; r < t->rows; r++) {
+    int before = 0, same = 0;
+    if (!is_skipped(t, r)) continue;
+    for (int k = 1; k < t->rows; k++)
+      if (strcmp(at(t, k, last), at(t, r, last)) == 0) same++, before += k < r;
+    if (before) continue;
+    fprintf(f, "<p class=\"small\">%d case%s skipped: ", same, same == 1 ? " was" : "s were");
+    rb_put_escaped(f, at(t, r, last) + strlen("skipped: "));
+    fputs("</p>\n", f);
+  }
+}
+
 static void put_cells(FILE *f, const rb_table *t) {
   const int last = t->columns - 1, notes = has_note(t);
-  int skipped = 0;
-  const char *why = "";
   fputs("<div class=\"scroll\"><table><thead><tr>", f);
   for (int c = 0; c < t->columns; c += rb_compact_is_judged(t, c) ? 3 : 1) {
     if (c == last && !notes) continue;
@@ -83,10 +96,7 @@ static void put_cells(FILE *f, const rb_table *t) {
   }
   fputs("</tr></thead><tbody>\n", f);
   for (int r = 1; r < t->rows; r++) {
-    if (is_skipped(t, r)) {
-      if (!skipped++) why = at(t, r, last) + strlen("skipped: ");
-      continue;
-    }
+    if (is_skipped(t, r)) continue;
     fputs("<tr>", f);
     for (int c = 0; c < t->columns; c += rb_compact_is_judged(t, c) ? 3 : 1) {
       if (c == last && !notes) continue;
@@ -104,9 +114,7 @@ static void put_cells(FILE *f, const rb_table *t) {
     fputs("</tr>\n", f);
   }
   fputs("</tbody></table></div>\n", f);
-  if (skipped)
-    fprintf(f, "<p class=\"small\">%d cases were skipped; the first because: ", skipped), rb_put_escaped(f, why),
-        fputs("</p>\n", f);
+  put_skipped(f, t);
 }
 
 static void put_claims(FILE *f, const rb_table *t) {

@@ -91,7 +91,7 @@ void rb_tidy_rows(const rb_judged *j, FILE *out) {
     if (strcmp(rb_json_text(c, "kind", ""), "published") == 0) {
       put_columns(j, c, "printed", "", out);
     } else if (strcmp(status, "valid") == 0) {
-      put_columns(j, c, status, rb_case_stale(c) ? "STALE: code changed since" : "", out);
+      put_columns(j, c, status, rb_case_note(c), out);
     } else {
       snprintf(reason, sizeof reason, "%s", rb_json_text(c, "reason", ""));
       rb_strip_control_chars(reason);

@@ -212,9 +212,10 @@ static const json_t *case_of_right_side(const rb_judged *j, const rb_claim *clai
   return found;
 }
 
-/* Only verified cases speak. */
+/* Only verified cases speak, and not by times of a throttled GPU. */
 static double valid_metric(const json_t *c, const char *metric) {
-  return strcmp(rb_json_text(c, "status", ""), "valid") == 0 ? rb_json_metric(c, metric) : NAN;
+  const int speaks = strcmp(rb_json_text(c, "status", ""), "valid") == 0 && !rb_metric_is_slowed(c, metric);
+  return speaks ? rb_json_metric(c, metric) : NAN;
 }
 
 /* What is printed for a metric of the case, by the column that shows it; NULL: nothing. *elsewhere: it is a time or
@@ -274,7 +275,9 @@ static int is_label(const rb_judged *j, const char *text) {
 /* Why `c`, which a claim needs, cannot speak. */
 static void describe_missing(const json_t *c, const rb_claim *claim, char *why, size_t size) {
   const char *reason = rb_json_text(c, "reason", ""), *method = rb_json_text(c, "method", claim->right);
-  if (strcmp(rb_json_text(c, "status", ""), "valid") == 0)
+  if (rb_metric_is_slowed(c, claim->metric))
+    snprintf(why, size, "%.60s: the GPU was throttled", method);
+  else if (strcmp(rb_json_text(c, "status", ""), "valid") == 0)
     snprintf(why, size, "%.60s: its cases have no '%.60s'", method, claim->metric);
   else
     snprintf(why, size, "%.60s: %.130s", method, reason[0] ? reason : "not measured");

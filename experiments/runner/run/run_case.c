@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/run/run_case.h"
 
+#include "datasets/input_notes.h"
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/run/counters.h"
 #include "experiments/runner/workloads/measure.h"
@@ -119,7 +120,7 @@ static rb_status measure(const rb_case_run *s, const rb_workload *w, const rb_ba
                          const rb_protocol *protocol, rb_outcome *first, rb_outcome *last, rb_timing *timing) {
   rb_status st = RB_OK;
   if (s->single || protocol->once > rb_long_run()) {
-    rb_timing_of_one(protocol->once, timing);
+    rb_timing_of_one(protocol, timing);
     *last = *first;
     *first = (rb_outcome){0};
     return RB_OK;
@@ -171,6 +172,32 @@ done:
   return st;
 }
 
+/* The run that is verified, with what it took. */
+static rb_status run_once(const rb_workload *w, const rb_backend *b, void *state, rb_protocol *p) {
+  rb_status st = RB_OK;
+  const int gpu = b->kind == RB_CUDA;
+  const double before = gpu ? rb_nvml_energy() : NAN;
+  RB_TRY(b->timer_start());
+  RB_TRY(w->run(state, 0));
+  RB_TRY(b->timer_stop(&p->once));
+  RB_TRY(b->sync());
+  p->once_throttle = gpu ? rb_nvml_throttle() : 0;
+  p->once_energy = gpu ? rb_nvml_energy() - before : NAN;
+done:
+  return st;
+}
+
+/* NULL: the case is made, not read. */
+static json_t *noted_inputs(void) {
+  json_t *all = NULL;
+  const rb_input_note *n;
+  for (int i = 0; (n = rb_noted_input(i)); i++) {
+    if (!all) all = json_array();
+    json_array_append_new(all, json_pack("{s:s,s:s}", "file", n->name, "sha256", n->sha256));
+  }
+  return all;
+}
+
 rb_status rb_run_case(const rb_case_run *s, rb_case_result *r) {
   rb_status st = RB_OK;
   const rb_case *c = s->c;
@@ -185,15 +212,13 @@ rb_status rb_run_case(const rb_case_run *s, rb_case_result *r) {
   RB_TRY(rb_case_rotations(c, w, b, &r->rotations));
   RB_TRY(fits(c, w, b, r->rotations));
   rb_memory_reset_peak(b->kind);
+  rb_forget_inputs();
   phase(s, "set up");
   RB_TRY(w->setup(c, b, r->rotations, &state));
   RB_TRY(go_on());
   phase(s, "verify");
   RB_TRY(w->poison(state, 0));
-  RB_TRY(b->timer_start());
-  RB_TRY(w->run(state, 0));
-  RB_TRY(b->timer_stop(&protocol.once));
-  RB_TRY(b->sync());
+  RB_TRY(run_once(w, b, state, &protocol));
   RB_TRY(go_on());
   r->memory_peak = rb_memory_peak(b->kind); /* before verification, whose oracle takes memory of its own */
   RB_TRY(w->verify(state, 0, &r->outcome));
@@ -202,6 +227,7 @@ rb_status rb_run_case(const rb_case_run *s, rb_case_result *r) {
     RB_TRY(time_and_verify(s, w, b, &state, &protocol, r));
   }
   r->ran = 1;
+  r->inputs = noted_inputs();
   r->status = rb_outcome_is_valid(&r->outcome) ? RB_CASE_VALID : RB_CASE_INVALID;
   if (r->status == RB_CASE_INVALID) first_failure(&r->outcome, r->reason, sizeof r->reason);
 done:

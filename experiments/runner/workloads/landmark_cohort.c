@@ -261,7 +261,11 @@ rb_status rb_landmark_cohort_make(int subjects, const rb_landmark_cohort **out) 
       kept->subjects = 0;
       goto done;
     }
+    const int room = (int)(sizeof kept->inputs / sizeof *kept->inputs);
+    for (kept->input_count = 0; kept->input_count < room; kept->input_count++)
+      if (!(kept->inputs[kept->input_count] = rb_noted_input(kept->input_count))) break;
   }
+  for (int i = 0; i < kept->input_count; i++) rb_note_again(kept->inputs[i]);
   *out = kept;
 done:
   return st;

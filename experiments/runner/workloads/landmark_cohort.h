@@ -8,6 +8,7 @@
 #ifndef RB_LANDMARK_COHORT_H
 #define RB_LANDMARK_COHORT_H
 
+#include "datasets/input_notes.h"
 #include "kernels/base/status.h"
 
 enum { RB_COHORT_POINTS = 1847, RB_COHORT_MOST = 34 };
@@ -17,6 +18,8 @@ typedef struct {
   double template_points[3 * RB_COHORT_POINTS]; /* [3][n] */
   double target[RB_COHORT_MOST][3 * RB_COHORT_POINTS];
   char sha256[65]; /* of the label map */
+  const rb_input_note *inputs[2 * RB_COHORT_MOST + 2];
+  int input_count;
 } rb_landmark_cohort;
 
 /* Made once a process; the caller does not free it. RB_ENOTFOUND: nirep is absent. */
