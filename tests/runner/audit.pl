@@ -125,14 +125,34 @@ sub judged_metric { # undefined for times of a GPU that was throttled
   return undef if $case->{timing}{slowed} && ($unit =~ m{^(s|1/s|B/s|FLOP/s|J)$} || ($unit eq '%' && $name =~ /^percent_/));
   return metric($case, $name);
 }
+sub in_scope {
+  my ($c, $case) = @_;
+  for my $p (pairs($c->{where})) { return 0 if ($case->{axes}{ $p->[0] } // '') ne $p->[1] }
+  return !$c->{axis} || grep { ($case->{axes}{ $c->{axis} } // '') eq $_ } @{ $c->{values} };
+}
+sub spread { # the standard deviation over all cases in scope; undefined where one is not valid
+  my ($r, $c, $method) = @_;
+  my @cases = grep { $_->{method} eq $method && in_scope($c, $_) } @{ $r->{cases} };
+  my @v = grep { defined } map { $_->{status} eq 'valid' ? judged_metric($_, $c->{metric}) : undef } @cases;
+  return (scalar @v, undef) if @v < 2 || @v != @cases;
+  my ($mean, $sum) = (0, 0);
+  $mean += $_ / @v for @v;
+  $sum += ($_ - $mean)**2 for @v;
+  return (scalar @v, sqrt($sum / (@v - 1)));
+}
 sub claim {
   my ($e, $r, $c) = @_;
+  if ($c->{spread}) {
+    my ($n, $left) = spread($r, $c, $c->{left});
+    my ($m, $right) = spread($r, $c, $c->{right});
+    return 'NOT JUDGED' unless defined $left && defined $right && $n == $m;
+    return ($c->{relation} eq '<=' ? $left <= $c->{factor} * $right : $left >= $c->{factor} * $right) ? 'HOLDS' : 'FAILS';
+  }
   my ($judged, $failed, $invalid) = (0, 0, 0);
   my %label = map { $_->{label} => 1 } @{ $e->{methods} };
-  CASE: for my $left (@{ $r->{cases} }) {
+  for my $left (@{ $r->{cases} }) {
     next if $left->{method} ne $c->{left};
-    for my $p (pairs($c->{where})) { next CASE if ($left->{axes}{ $p->[0] } // '') ne $p->[1] }
-    next if $c->{axis} && !grep { ($left->{axes}{ $c->{axis} } // '') eq $_ } @{ $c->{values} };
+    next unless in_scope($c, $left);
     my ($value, $right, $other) = (judged_metric($left, $c->{metric}));
     my $holds;
     if ($label{ $c->{right} }) {

@@ -245,6 +245,46 @@ static void an_invalid_case_keeps_a_claim_from_holding(void **s) {
   json_decref(r);
 }
 
+/* Both methods at two sizes: the deviation of two values is their difference over the root of two. */
+static void claims_about_spreads(void **state) {
+  (void)state;
+  json_t *r = a_record(), *cases = json_object_get(r, "cases");
+  double value[2][2] = {{0}}; /* of A and B, at 64 and 128 */
+  for (size_t i = 0; i < json_array_size(cases); i++) {
+    const json_t *c = json_array_get(cases, i);
+    const int b = strcmp(rb_json_text(c, "method", ""), "B") == 0,
+              large = strcmp(rb_json_text(json_object_get(c, "axes"), "size", ""), "128") == 0;
+    value[b][large] = rb_json_metric(c, "error_rms");
+  }
+  const double ratio = fabs(value[0][0] - value[0][1]) / fabs(value[1][0] - value[1][1]);
+  rb_judged j;
+  char why[256], expected[64];
+  assert_int_equal(rb_judged_open(r, "test", &j), RB_OK);
+  rb_claim claim = {.id = "c",
+                    .text = "x",
+                    .metric = "error_rms",
+                    .left = "A",
+                    .right = "B",
+                    .relation = "<=",
+                    .spread = "size",
+                    .factor = 1.001 * ratio};
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
+  snprintf(expected, sizeof expected, "over 2 cases: ratio %.3g", ratio);
+  assert_non_null(strstr(why, expected));
+  claim.factor = 0.999 * ratio;
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_FAILS);
+  claim.relation = ">=";
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_HOLDS);
+  claim.where = "size=64"; /* one value has no spread */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
+  claim.where = NULL;
+  json_object_set_new(json_array_get(cases, 3), "status", json_string("invalid")); /* B's would be of fewer cases */
+  assert_int_equal(rb_judge_claim(&j, &claim, why, sizeof why), RB_NOT_JUDGED);
+  assert_non_null(strstr(why, "1 of 2 of 'B'"));
+  rb_judged_close(&j);
+  json_decref(r);
+}
+
 /* Times of a GPU that held its clocks down are shown; they are judged and compared by nobody. Its errors are. */
 static void times_of_a_throttled_gpu_are_not_judged(void **s) {
   (void)s;
@@ -410,6 +450,7 @@ int main(void) {
       cmocka_unit_test(claims_across_axes),
       cmocka_unit_test(claims_about_printed_values),
       cmocka_unit_test(an_invalid_case_keeps_a_claim_from_holding),
+      cmocka_unit_test(claims_about_spreads),
       cmocka_unit_test(published_values_are_a_machine),
       cmocka_unit_test(pictures_that_are_drawn_stay),
       cmocka_unit_test(what_was_not_run_is_printed),

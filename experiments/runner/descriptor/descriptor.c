@@ -69,6 +69,7 @@ static const cyaml_schema_field_t claim_fields[] = {TEXT("id", rb_claim, id),
                                                     TEXT_OPT("axis", rb_claim, axis),
                                                     TEXT_OPT("where", rb_claim, where),
                                                     TEXT_OPT("at", rb_claim, at),
+                                                    TEXT_OPT("spread", rb_claim, spread),
                                                     STRINGS_OPT("values", rb_claim, values),
                                                     CYAML_FIELD_END};
 static const cyaml_schema_value_t claim_value = {CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, rb_claim, claim_fields)};
@@ -157,13 +158,13 @@ static rb_status malformed(const char *origin, const char *log) {
  * and offers no nearest name. */
 static rb_status known_key(const char *key, const char *origin, size_t line) {
   static const char *const known[] = {
-      "schema",       "paper",  "name",    "title",     "source",   "note",     "cache",   "counters",
-      "methods",      "axes",   "columns", "published", "claims",   "plots",    "label",   "kind",
-      "variant",      "basis",  "scheme",  "quick",     "standard", "metric",   "class",   "tolerance",
-      "reason",       "id",     "text",    "left",      "right",    "relation", "factor",  "axis",
-      "values",       "where",  "at",      "file",      "x",        "y",        "x_label", "y_label",
-      "published_as", "panel",  "log_x",   "log_y",     "largest",  "absolute", "parts",   "relative_to",
-      "slope",        "origin", "sums",    "single_run"};
+      "schema",       "paper",  "name",    "title",      "source",   "note",     "cache",   "counters",
+      "methods",      "axes",   "columns", "published",  "claims",   "plots",    "label",   "kind",
+      "variant",      "basis",  "scheme",  "quick",      "standard", "metric",   "class",   "tolerance",
+      "reason",       "id",     "text",    "left",       "right",    "relation", "factor",  "axis",
+      "values",       "where",  "at",      "file",       "x",        "y",        "x_label", "y_label",
+      "published_as", "panel",  "log_x",   "log_y",      "largest",  "absolute", "parts",   "relative_to",
+      "slope",        "origin", "sums",    "single_run", "spread"};
   int count = sizeof known / sizeof *known;
   for (int i = 0; i < count; i++)
     if (strcmp(key, known[i]) == 0) return RB_OK;

@@ -49,9 +49,10 @@ typedef struct {
   char *left, *right; /* method labels; right may be a number, or "published": what is printed for the same case */
   char *relation;     /* "<=" or ">=": left RELATION factor * right */
   double factor;
-  char *axis;  /* judged only where this axis has one of the values; NULL: everywhere */
-  char *where; /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
-  char *at;    /* likewise: the case on the right has these values in place of the left's; NULL: the same values */
+  char *axis;   /* judged only where this axis has one of the values; NULL: everywhere */
+  char *where;  /* "size=64,data=na02": judged only where all of these hold; NULL: everywhere */
+  char *at;     /* likewise: the case on the right has these values in place of the left's; NULL: the same values */
+  char *spread; /* an axis: not single cases are compared but the metric's standard deviations over its values */
   char **values;
   unsigned values_count;
 } rb_claim;

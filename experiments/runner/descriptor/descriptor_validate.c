@@ -162,6 +162,8 @@ static rb_status validate_claims(const rb_descriptor *d, const char *origin) {
     RB_TRY(validate_where(d, c, c->where, origin));
     RB_TRY(validate_where(d, c, c->at, origin));
     CHECK_AT(!c->axis || has_axis(d, c->axis), "id:", c->id, "claim '%s': no axis '%s'", c->id, c->axis);
+    CHECK_AT(!c->spread || (has_axis(d, c->spread) && has_label(d, c->right) && !c->at), "id:", c->id,
+             "claim '%s': spread '%s': an axis, with a method on the right and without 'at'", c->id, c->spread);
     CHECK_AT(strcmp(c->relation, "<=") == 0 || strcmp(c->relation, ">=") == 0, "id:", c->id,
              "claim '%s': relation '%s'; <= or >=", c->id, c->relation);
   }

@@ -3,7 +3,9 @@
 
 #include "datasets/isosurface.h"
 #include "datasets/manifest.h"
+#include "experiments/runner/inputs/brain_variation.h"
 #include "kernels/base/rng.h"
+#include "solvers/common/by_displacement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,6 +224,35 @@ done:
   return st;
 }
 
+/* ---- individuals ---- */
+
+static const char *const prefix = "brains";
+static const char *subject_of(const char *data) {
+  return data[strlen(prefix)] == '-' ? data + strlen(prefix) + 1 : NULL;
+}
+int rb_brain_data(const char *data) {
+  return strncmp(data, prefix, strlen(prefix)) == 0 && (!data[strlen(prefix)] || subject_of(data));
+}
+
+/* count images [n] of the atlases in an individual's shape; where `data` names none, as they are. */
+static rb_status into_shape(const char *data, rb_grid g, const rb_volume *like, int count, float *images) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(g);
+  const char *subject = subject_of(data);
+  float *u = NULL, *moved = NULL;
+  if (!subject) return RB_OK;
+  u = malloc(3 * (size_t)n * sizeof *u), moved = malloc((size_t)n * sizeof *moved);
+  RB_CHECK(u && moved, RB_ENOMEM, "host memory");
+  RB_TRY(rb_brain_variation(subject, g, like, u));
+  for (int k = 0; k < count; k++) {
+    RB_TRY(rb_displaced_image(g, u, images + k * n, moved));
+    memcpy(images + k * n, moved, (size_t)n * sizeof *moved);
+  }
+done:
+  free(moved), free(u);
+  return st;
+}
+
 /* No probability below 0 or above 1, no sum above 1. */
 static void make_probabilities(int64_t n, float *classes) {
   for (int64_t i = 0; i < n; i++) {
@@ -252,7 +283,7 @@ done:
   return st;
 }
 
-rb_status rb_brain(int which, rb_anatomy *out, float **classes) {
+rb_status rb_brain(const char *data, int which, rb_anatomy *out, float **classes) {
   rb_status st = RB_OK;
   const rb_grid g = rb_grid_make(NZ, NY, NX);
   const int64_t n = rb_grid_points(g);
@@ -262,6 +293,7 @@ rb_status rb_brain(int which, rb_anatomy *out, float **classes) {
   RB_CHECK(c, RB_ENOMEM, "host memory");
   RB_TRY(rb_volume_geometry(g, voxel, origin, &out->like));
   RB_TRY(which ? adult(g, c) : neonate(g, c));
+  RB_TRY(into_shape(data, g, &out->like, RB_BRAIN_CLASSES, c));
   make_probabilities(n, c);
   out->posteriors = malloc(3 * (size_t)n * sizeof *out->posteriors);
   RB_CHECK(out->posteriors, RB_ENOMEM, "host memory");
@@ -278,12 +310,16 @@ done:
 
 /* ---- intensities ---- */
 
-static rb_status adult_intensities(int64_t n, const float *classes, float *image) {
+static rb_status adult_intensities(const char *data, const float *classes, float *image) {
   rb_status st = RB_OK;
-  rb_volume v = {0};
+  const rb_grid g = rb_grid_make(NZ, NY, NX);
+  const int64_t n = rb_grid_points(g);
+  rb_volume v = {0}, like = {0};
   float most = 0;
   RB_TRY(open_file("adult", "mni152_t1.nii.gz", &v));
   RB_TRY(onto_grid(&v, 0, 0, image));
+  RB_TRY(rb_volume_geometry(g, voxel, origin, &like));
+  RB_TRY(into_shape(data, g, &like, 1, image));
   for (int64_t i = 0; i < n; i++) {
     float inside = 0;
     for (int k = 0; k < RB_BRAIN_CLASSES; k++) inside += classes[k * n + i];
@@ -292,7 +328,7 @@ static rb_status adult_intensities(int64_t n, const float *classes, float *image
   }
   for (int64_t i = 0; i < n; i++) image[i] /= most > 0 ? most : 1;
 done:
-  rb_volume_free(&v);
+  rb_volume_free(&v), rb_volume_free(&like);
   return st;
 }
 
@@ -310,14 +346,14 @@ static void neonate_intensities(int64_t n, const float *classes, float *image) {
   }
 }
 
-rb_status rb_brain_intensities(int which, const float *classes, float **out) {
+rb_status rb_brain_intensities(const char *data, int which, const float *classes, float **out) {
   rb_status st = RB_OK;
   const int64_t n = (int64_t)NX * NY * NZ;
   float *image = malloc((size_t)n * sizeof *image);
   *out = NULL;
   RB_CHECK(image, RB_ENOMEM, "host memory");
   if (which)
-    RB_TRY(adult_intensities(n, classes, image));
+    RB_TRY(adult_intensities(data, classes, image));
   else
     neonate_intensities(n, classes, image);
   *out = image;

@@ -47,7 +47,8 @@ double rb_printed_unit(const char *printed);
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
 /* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case
  * in scope was invalid. Against printed times and rates only this machine's are judged. reason: the worst case, why
- * it is not judged, and how many of the cases behind it are stale; at most `size` bytes. */
+ * it is not judged, and how many of the cases behind it are stale; at most `size` bytes. With `spread` the standard
+ * deviations of both methods over all cases in scope are compared, where every one is valid. Defined in claims.c. */
 rb_claim_verdict rb_judge_claim(const rb_judged *j, const rb_claim *claim, char *reason, size_t size);
 
 const char *rb_cell_verdict_name(rb_cell_verdict v);

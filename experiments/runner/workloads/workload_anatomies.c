@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* anatomies: a whole registration of class posteriors and surfaces (ha2012, Table 1 and section 5.2): of two phantom
- * heads, a small one with a smaller cerebellum onto a large one, or (data: brains, size 64x76x64) of a neonate onto
- * an adult (inputs/brains.h), whose cerebellum is compared apart.
+ * heads, a small one with a smaller cerebellum onto a large one, or (data: brains, or brains-na02 and so on, size
+ * 64x76x64) of a neonate onto an adult (inputs/brains.h), whose cerebellum is compared apart.
  *
  * Axis `terms`: what drives it (both, posteriors, surfaces). sigmas and steps in mm, and iterations, of the levels,
  * separated by +, as in 12+6, or all three of a level in one axis, levels: 12/1.5/100+6/0.75/100; mesh: the particle
@@ -64,7 +64,8 @@ static rb_status levels(const rb_case *c, const char *axis, const char *fallback
 done:
   return st;
 }
-static int of_brains(const rb_case *c) { return strcmp(rb_case_axis(c, "data", "heads"), "brains") == 0; }
+static const char *data_of(const rb_case *c) { return rb_case_axis(c, "data", "heads"); }
+static int of_brains(const rb_case *c) { return rb_brain_data(data_of(c)); }
 /* sigma/step/iterations a level, separated by +. RB_EINVAL. */
 static rb_status level_triples(const char *text, double unit, state *s) {
   rb_status st = RB_OK;
@@ -142,7 +143,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
            "phantom heads are cubes");
   RB_TRY(options_of(s, c));
   for (int k = 0; k < 2; k++) {
-    RB_TRY(of_brains(c) ? rb_brain(k, &s->head[k], &s->classes[k])
+    RB_TRY(of_brains(c) ? rb_brain(data_of(c), k, &s->head[k], &s->classes[k])
                         : rb_anatomy_phantom(c->grid.n[0], k, &s->head[k]));
     RB_CHECK(rb_grid_points(s->head[k].grid) == rb_grid_points(c->grid), RB_EINVAL, "brains have size 64x76x64");
     s->subject[k] = rb_anatomy_subject(&s->head[k]);
@@ -288,7 +289,7 @@ static rb_status picture_slices(state *s, rb_outcome *o) {
   rb_pictures pictures = {0};
   RB_CHECK(u, RB_ENOMEM, "host memory");
   RB_CHECK(s->classes[0], RB_EINVAL, "slices are of brains: phantom heads have no intensities");
-  for (int k = 0; k < 2; k++) RB_TRY(rb_brain_intensities(k, s->classes[k], &image[k]));
+  for (int k = 0; k < 2; k++) RB_TRY(rb_brain_intensities(data_of(s->c), k, s->classes[k], &image[k]));
   RB_TRY(rb_currents_displacement(s->solver, u));
   RB_TRY(rb_displaced_image(s->c->grid, u, image[0], u + 3 * n));
   RB_TRY(rb_anatomy_slices(s->c->method->label, s->c->grid, image[0], u + 3 * n, image[1], &pictures));
@@ -329,7 +330,7 @@ done:
 
 static const rb_workload_axis axes_of_pictures[] = {{"show", "surfaces slices"},
                                                     {"size", RB_VALUES_SIZE},
-                                                    {"data", "heads brains"},
+                                                    {"data", "heads brains brains-na??"},
                                                     {"levels", "*"},
                                                     {"terms", "both posteriors surfaces"},
                                                     {"mesh", "voxel 0.25 0.5 1"},

@@ -32,6 +32,7 @@ typedef struct {
   int with_pictures;
 } state;
 
+static const char *data_of(const rb_case *c) { return rb_case_axis(c, "data", "brains"); }
 static rb_problem_shape shape_of(const rb_case *c) {
   return (rb_problem_shape){.grid = c->grid, .channels = 1, .templates = 1};
 }
@@ -77,9 +78,9 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   s->c = c;
   RB_TRY(program_of(s, &options));
   for (int k = 0; k < 2; k++) {
-    RB_TRY(rb_brain(k, &s->head[k], &s->classes[k]));
+    RB_TRY(rb_brain(data_of(c), k, &s->head[k], &s->classes[k]));
     RB_CHECK(rb_grid_points(s->head[k].grid) == rb_grid_points(c->grid), RB_EINVAL, "brains have size 64x76x64");
-    RB_TRY(rb_brain_intensities(k, s->classes[k], &s->image[k]));
+    RB_TRY(rb_brain_intensities(data_of(c), k, s->classes[k], &s->image[k]));
     s->subject[k] = (rb_subject){.image = s->image[k]};
   }
   const rb_problem problem = {shape_of(c), &s->subject[1], &s->subject[0]};
@@ -149,7 +150,7 @@ done:
 }
 
 static const rb_workload_axis axes[] = {
-    {"size", RB_VALUES_SIZE}, {"data", "brains"}, {"knots", RB_VALUES_NUMBER}, {NULL, NULL}};
+    {"size", RB_VALUES_SIZE}, {"data", "brains brains-na??"}, {"knots", RB_VALUES_NUMBER}, {NULL, NULL}};
 const rb_workload rb_workload_intensities = {
     "anatomies-external", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes};
 const rb_workload rb_workload_intensities_pictures = {"anatomies-external-pictures",
