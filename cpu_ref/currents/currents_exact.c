@@ -102,6 +102,7 @@ static double energy_of(const rb_currents_desc *d, const void *m, const void *u)
     *out = energy_of(&head->desc, p->m, p->u);                                                              \
     return RB_OK;                                                                                           \
   }                                                                                                         \
-  const rb_currents_ops rb_currents_##NAME = {supports, plan, load, NAME##_eval, NAME##_energy, destroy, 0};
+  const rb_currents_ops rb_currents_##NAME = {supports, plan,    load, NAME##_eval,    NAME##_energy,       \
+                                              NULL,     destroy, 0,    RB_WEIGHTS_FULL};
 DEFINE(naive)
 DEFINE(omp)

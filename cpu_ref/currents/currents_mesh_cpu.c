@@ -33,6 +33,10 @@ static rb_status filter(rb_currents_mesh *p) {
     filter_f32(p);
   return RB_OK;
 }
+static rb_status keep(rb_currents_mesh *p, double *kept) {
+  *kept = p->energy[0];
+  return RB_OK;
+}
 /* u and z at n places, from the field on the grid */
 static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const void *pair, void *u, void *z) {
   if (p->made_for.dtype == RB_F64)
@@ -43,11 +47,17 @@ static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const voi
 }
 
 /* What differs from cuda/mesh: the transform and three passes. The rest is kernels/currents/currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, filter, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, filter, keep, gather};
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   return rb_currents_mesh_plan(backend, d, &parts, out);
 }
 
-const rb_currents_ops rb_currents_mesh_cpu = {
-    rb_currents_mesh_supports, plan, rb_currents_mesh_load, rb_currents_mesh_eval, rb_currents_mesh_energy,
-    rb_currents_mesh_destroy,  0};
+const rb_currents_ops rb_currents_mesh_cpu = {rb_currents_mesh_supports,
+                                              plan,
+                                              rb_currents_mesh_load,
+                                              rb_currents_mesh_eval,
+                                              rb_currents_mesh_energy,
+                                              rb_currents_mesh_outcome,
+                                              rb_currents_mesh_destroy,
+                                              0,
+                                              RB_WEIGHTS_FULL};

@@ -41,12 +41,15 @@ done:
   free(p);
   return st;
 }
-static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
   if (p->desc.dtype == RB_F64)
-    force_f64(p->desc.grid, p->desc.spacing, mean, image, f);
+    force_f64(p->desc.grid, p->desc.spacing, channels, mean, image, f);
   else
-    force_f32(p->desc.grid, p->desc.spacing, mean, image, f);
+    force_f32(p->desc.grid, p->desc.spacing, channels, mean, image, f);
   return RB_OK;
+}
+static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+  return sum(p, 1, mean, image, f);
 }
 /* sum (mean - image)^2: `out` is host memory here. */
 static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
@@ -57,4 +60,4 @@ static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image,
   return RB_OK;
 }
 
-const rb_l2force_ops rb_l2force_omp = {supports, plan, force, energy, destroy};
+const rb_l2force_ops rb_l2force_omp = {supports, plan, force, sum, energy, destroy};

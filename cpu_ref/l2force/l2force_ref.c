@@ -37,6 +37,29 @@ static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, 
   return RB_OK;
 }
 
+/* The channels' forces in double, rounded once. */
+static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(p->desc.grid);
+  const size_t bytes = (size_t)n * rb_dtype_size(p->desc.dtype);
+  rb_l2force_plan wide = *p;
+  double *all = calloc(3 * (size_t)n, sizeof *all), *one = malloc(3 * (size_t)n * sizeof *one),
+         *m = malloc((size_t)n * sizeof *m), *v = malloc((size_t)n * sizeof *v);
+  RB_CHECK(all && one && m && v, RB_ENOMEM, "host memory");
+  wide.desc.dtype = RB_F64;
+  for (int k = 0; k < channels; k++) {
+    for (int64_t i = 0; i < n; i++)
+      m[i] = get(p, (const char *)mean + (size_t)k * bytes, i),
+      v[i] = get(p, (const char *)image + (size_t)k * bytes, i);
+    RB_TRY(force(&wide, m, v, one));
+    for (int64_t i = 0; i < 3 * n; i++) all[i] += one[i];
+  }
+  for (int64_t i = 0; i < 3 * n; i++) rb_value_put(p->desc.dtype, f, i, all[i]);
+done:
+  free(v), free(m), free(one), free(all);
+  return st;
+}
+
 /* sum (mean - image)^2 in double, in sequence. */
 static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
   *out = 0;
@@ -44,4 +67,4 @@ static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image,
   return RB_OK;
 }
 
-const rb_l2force_ops rb_l2force_ref = {supports, plan, force, energy, destroy};
+const rb_l2force_ops rb_l2force_ref = {supports, plan, force, sum, energy, destroy};

@@ -2,6 +2,7 @@
 /* Baseline of steps on the CPU: values by all cores; descents are few. */
 #include "kernels/steps/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,27 @@ static rb_status judge(rb_steps_plan *p, const double *now) {
   }
   return RB_OK;
 }
+#define DEFINE(REAL, NAME)                                                                                         \
+  static double NAME(int64_t n, const REAL *x) {                                                                   \
+    double most = 0;                                                                                               \
+    int numbers = 1;                                                                                               \
+    _Pragma("omp parallel for schedule(static) reduction(max : most) reduction(&& : numbers)") for (int64_t i = 0; \
+                                                                                                    i < n; i++) {  \
+      const REAL square = x[i] * x[i] + x[n + i] * x[n + i] + x[2 * n + i] * x[2 * n + i];                         \
+      numbers = numbers && !isnan(square);                                                                         \
+      most = (double)square > most ? (double)square : most;                                                        \
+    }                                                                                                              \
+    return numbers ? most : (double)NAN;                                                                           \
+  }
+/* The greatest square of a length. */
+DEFINE(float, most_f32)
+DEFINE(double, most_f64)
+static rb_status bound(rb_steps_plan *p, int k, double first, double most, int64_t n, const void *x,
+                       double *longest) {
+  *longest = sqrt(p->desc.dtype == RB_F64 ? most_f64(n, x) : most_f32(n, x));
+  p->a[k] = *longest > 0 ? fmin(first, most / *longest) : *longest; /* 0, or NaN */
+  return RB_OK;
+}
 static rb_status scale(rb_steps_plan *p, int k, int64_t n, const void *x, void *z) {
   const double a = p->a[k];
   const float by = (float)a;
@@ -41,4 +63,4 @@ static rb_status scale(rb_steps_plan *p, int k, int64_t n, const void *x, void *
   return RB_OK;
 }
 
-const rb_steps_ops rb_steps_omp = {supports, plan, judge, scale, destroy};
+const rb_steps_ops rb_steps_omp = {supports, plan, judge, bound, scale, destroy};

@@ -30,9 +30,21 @@ static rb_status judge(rb_steps_plan *p, const double *now) {
   if (row < p->desc.rows) p->rows[0] = row + 1;
   return RB_OK;
 }
+static rb_status bound(rb_steps_plan *p, int k, double first, double most, int64_t n, const void *x,
+                       double *longest) {
+  *longest = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double square = 0;
+    for (int a = 0; a < 3; a++) square += pow(rb_value_get(p->desc.dtype, x, a * n + i), 2);
+    if (sqrt(square) > *longest || isnan(square)) *longest = sqrt(square);
+    if (isnan(square)) break;
+  }
+  p->a[k] = *longest > 0 ? fmin(first, most / *longest) : *longest;
+  return RB_OK;
+}
 static rb_status scale(rb_steps_plan *p, int k, int64_t n, const void *x, void *z) {
   for (int64_t i = 0; i < n; i++) rb_value_put(p->desc.dtype, z, i, p->a[k] * rb_value_get(p->desc.dtype, x, i));
   return RB_OK;
 }
 
-const rb_steps_ops rb_steps_ref = {supports, plan, judge, scale, destroy};
+const rb_steps_ops rb_steps_ref = {supports, plan, judge, bound, scale, destroy};

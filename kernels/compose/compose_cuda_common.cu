@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Determinant, bracket, greatest length, padding: the same in every CUDA variant. */
 #include "kernels/compose/compose_cuda.cuh"
+#include "kernels/cuda/longest.cuh"
 
 #include <math.h>
 
@@ -130,35 +131,14 @@ done:
 
 /* ---- greatest length ---------------------------------------------------------------------------------- */
 
-/* One wave: eight blocks of 256 threads on each of an H200's 132 multiprocessors. LONGEST_BLOCKS is fixed; on another
- * GPU it is merely another number of blocks, since the maximum does not depend on the order. */
-enum { LONGEST_THREADS = 256 };
-static const unsigned LONGEST_BLOCKS = 8 * 132;
-
-/* Floats that are not negative compare as their bits do, and a NaN is above them all. The grid of threads walks over
- * the voxels in strides of itself; each keeps its greatest square. */
-static __global__ void __launch_bounds__(LONGEST_THREADS)
-    longest_kernel(int64_t n, const float *__restrict__ s, unsigned *most) {
-  unsigned mine = 0;
-  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x) {
-    const float x = s[i], y = s[n + i], z = s[2 * n + i];
-    /* The sign bit goes: a NaN's may be set, and the comparison is unsigned. */
-    mine = max(mine, __float_as_uint(x * x + y * y + z * z) & 0x7fffffffu);
-  }
-  /* Butterflies within the warp, then one atomic for all its lanes. */
-  for (int o = 16; o > 0; o >>= 1) mine = max(mine, __shfl_xor_sync(~0u, mine, o));
-  if (threadIdx.x % 32 == 0) atomicMax(most, mine);
-}
 rb_status compose_longest(rb_compose_plan *head, const void *s) {
   /* First half: clears, reduces, starts the copy. Nothing waits, so that other work may follow on the stream. */
   rb_status st = RB_OK;
   const compose_plan *p = (compose_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid);
-  /* No more blocks than there is work for. */
-  const unsigned needed = rb_blocks(n, LONGEST_THREADS), blocks = needed < LONGEST_BLOCKS ? needed : LONGEST_BLOCKS;
   /* Bits of 0 to start with. The copy to pinned memory is asynchronous; `there` marks its end. */
   RB_TRY(head->backend->fill(p->most, 0, sizeof *p->most));
-  RB_LAUNCH(longest_kernel, blocks, LONGEST_THREADS, 0, n, (const float *)s, p->most);
+  RB_LAUNCH(longest_kernel, rb_longest_blocks(n), LONGEST_THREADS, 0, n, (const float *)s, p->most);
   RB_CUDA_TRY(cudaMemcpyAsync(p->host, p->most, sizeof *p->host, cudaMemcpyDeviceToHost, rb_cuda_stream()));
   RB_CUDA_TRY(cudaEventRecord(p->there, rb_cuda_stream()));
 done:

@@ -13,6 +13,7 @@ rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *
   rb_status st = RB_OK;
   const rb_currents_ops *ops = variant->ops;
   const rb_backend *backend;
+  rb_currents_plan *p = NULL;
   *out = NULL;
   RB_CHECK(desc->sigma > 0 && isfinite(desc->sigma), RB_EINVAL, "the kernel's sigma is %g; it must be positive",
            desc->sigma);
@@ -39,9 +40,13 @@ rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *
   }
   RB_TRY(rb_variant_backend(variant, &backend));
   RB_TRY(ops->supports(desc));
-  RB_TRY(ops->plan(backend, desc, out));
-  (*out)->variant = variant, (*out)->backend = backend, (*out)->desc = *desc;
+  RB_TRY(ops->plan(backend, desc, &p));
+  p->variant = variant, p->backend = backend, p->desc = *desc;
+  RB_TRY(rb_alloc(backend, sizeof *p->kept, (void **)&p->kept));
+  *out = p;
+  p = NULL;
 done:
+  rb_currents_destroy(p); /* NULL on success */
   return st;
 }
 /* The variants may keep the pointers: y and m must stay as they are until the last eval or energy. */
@@ -69,9 +74,27 @@ done:
   return st;
 }
 /* E = sum_i m_i . u(y_i) of what is loaded; waits for the backend. */
-rb_status rb_currents_energy(rb_currents_plan *p, double *energy) { return ops_of(p)->energy(p, energy); }
+rb_status rb_currents_energy(rb_currents_plan *p, double *energy) {
+  rb_status st = RB_OK;
+  RB_TRY(ops_of(p)->energy(p, p->kept));
+  RB_TRY(rb_currents_outcome(p));
+  RB_TRY(p->backend->download(energy, p->kept, sizeof *energy));
+done:
+  return st;
+}
+rb_status rb_currents_energy_kept(rb_currents_plan *p, rb_array kept) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_array_check(kept, "currents", "kept", p->backend, RB_F64, 1));
+  RB_TRY(ops_of(p)->energy(p, kept.data));
+done:
+  return st;
+}
+rb_status rb_currents_outcome(rb_currents_plan *p) { return ops_of(p)->outcome ? ops_of(p)->outcome(p) : RB_OK; }
+/* The variant's destroy frees the plan, so it comes last. */
 void rb_currents_destroy(rb_currents_plan *p) {
-  if (p) ops_of(p)->destroy(p);
+  if (!p) return;
+  rb_release(p->backend, p->kept);
+  ops_of(p)->destroy(p);
 }
 
 /* widening of the weights, splat and gather together, in h^2 an axis:
@@ -109,6 +132,16 @@ void rb_currents_fit_grid(const double low[3], const double high[3], rb_currents
 /* 1 + 25 a pair of a source and a target. */
 double rb_currents_flops(const rb_currents_desc *d, int64_t n) { return 26 * (double)d->sources * (double)n; }
 
+/* fp16 has 11 bits. The exponent is off by half a unit, for |e| log(2) 2^-12 of K, |e| K at most .53 beside 1; the
+ * instruction by 2^-9.9; the moment by 2^-12; z by as much again for the differences of places. What is below 2^-24
+ * is lost. */
+static int in_fp16(const rb_variant *variant) {
+  const rb_currents_ops *ops = variant->ops;
+  return ops && ops->weights == RB_WEIGHTS_FP16;
+}
+double rb_currents_pair_error(const rb_variant *variant) { return in_fp16(variant) ? 0x1p-9 : 0; }
+double rb_currents_pair_floor(const rb_variant *variant) { return in_fp16(variant) ? 0x1p-24 : 0; }
+
 /* Sums: roundings of terms and partial sums, some dozens. A particle mesh adds three transforms each way, whose
  * roundings grow with the logarithm of the size, and sums of thousands of nodes' contributions. */
 double rb_currents_tolerance(const rb_variant *variant, const rb_currents_desc *d, double size, double total) {
@@ -117,7 +150,9 @@ double rb_currents_tolerance(const rb_variant *variant, const rb_currents_desc *
   /* a pair left out contributes less than exp(-reach^2/2) |m_j|; all of them, less than that times sum_j |m_j| */
   const double cut = ops && ops->reach > 0 ? exp(-ops->reach * ops->reach / 2) * total : 0;
   enum { OF_SUMS = 32, OF_TRANSFORMS = 8, OF_NODES = 4 }; /* roundings */
-  if (d->method == RB_CURRENTS_EXACT) return OF_SUMS * epsilon * size + cut;
+  if (d->method == RB_CURRENTS_EXACT)
+    return (OF_SUMS * epsilon + rb_currents_pair_error(variant)) * size + rb_currents_pair_floor(variant) * total +
+           cut;
   return OF_TRANSFORMS * epsilon * size * (OF_NODES + log2((double)rb_grid_points(d->grid)));
 }
 

@@ -47,16 +47,23 @@ typedef struct rb_currents_plan {
   const rb_variant *variant;
   const rb_backend *backend;
   rb_currents_desc desc;
+  double *kept; /* one, on the backend */
 } rb_currents_plan;
+
+/* What the weights K of single pairs are rounded to: the type of the data, or fp16. Sums keep the type of the data.
+ */
+typedef enum { RB_WEIGHTS_FULL, RB_WEIGHTS_FP16 } rb_currents_weights;
 
 typedef struct {
   rb_status (*supports)(const rb_currents_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_currents_desc *desc, rb_currents_plan **out);
   rb_status (*load)(rb_currents_plan *p, const void *y, const void *m);
   rb_status (*eval)(rb_currents_plan *p, int64_t n, const void *x, const void *pair, void *u, void *z);
-  rb_status (*energy)(rb_currents_plan *p, double *energy);
+  rb_status (*energy)(rb_currents_plan *p, double *kept); /* into one float64 on the backend, without waiting */
+  rb_status (*outcome)(rb_currents_plan *p); /* waits; refuses what load could not take; NULL: it takes all */
   void (*destroy)(rb_currents_plan *p);
   double reach; /* pairs farther apart than reach sigma may be left out; 0: none are */
+  rb_currents_weights weights;
 } rb_currents_ops;
 
 /* RB_EINVAL for sigma or counts that are not positive, and for a grid whose spacing exceeds 4 sigma. */
@@ -65,9 +72,13 @@ rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *
 rb_status rb_currents_load(rb_currents_plan *p, rb_array y, rb_array m);
 /* n: at most desc.targets. z may be no array, and then p. */
 rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, rb_array x, rb_array pair, rb_array u, rb_array z);
-/* E of what is loaded. Waits. */
+/* E of what is loaded. Waits. RB_EINVAL for places or moments that are no finite numbers (particle meshes). */
 rb_status rb_currents_energy(rb_currents_plan *p, double *energy);
-void rb_currents_destroy(rb_currents_plan *p); /* takes NULL */
+/* The same into `kept`, one float64 on the backend, without waiting; what the other refuses, outcome does, for the
+ * last load. */
+rb_status rb_currents_energy_kept(rb_currents_plan *p, rb_array kept);
+rb_status rb_currents_outcome(rb_currents_plan *p); /* waits */
+void rb_currents_destroy(rb_currents_plan *p);      /* takes NULL */
 
 /* Variance of the kernel that a method convolves with, and its amplitude. */
 double rb_currents_variance(const rb_currents_desc *desc);
@@ -78,6 +89,10 @@ void rb_currents_fit_grid(const double low[3], const double high[3], rb_currents
 
 /* Useful FLOPs of an eval with z: an exponential and 25 a pair (EXACT). */
 double rb_currents_flops(const rb_currents_desc *desc, int64_t n);
+/* Largest accepted error of a pair's K m over |m| K, and over |m|, beyond the data's own precision; 0 but for
+ * variants of low precision. */
+double rb_currents_pair_error(const rb_variant *variant);
+double rb_currents_pair_floor(const rb_variant *variant);
 /* Largest accepted |u - oracle| by the same method, where the largest sum_j K |m_j| is `size` and sum_j |m_j| is
  * `total`. For z: times |p| / sigma, and by a particle mesh times 4 |p| / spacing. */
 double rb_currents_tolerance(const rb_variant *variant, const rb_currents_desc *desc, double size, double total);

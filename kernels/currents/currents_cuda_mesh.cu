@@ -83,6 +83,13 @@ done:
   return st;
 }
 
+static rb_status keep(rb_currents_mesh *p, double *kept) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaMemcpyAsync(kept, p->energy, sizeof *kept, cudaMemcpyDeviceToDevice, rb_cuda_stream()));
+done:
+  return st;
+}
+
 /* One thread a place. */
 template <int METHOD>
 static __global__ void __launch_bounds__(THREADS)
@@ -132,7 +139,7 @@ done:
 }
 
 /* What cuda/mesh gives to the shared particle mesh; the rest is in currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, filter, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, filter, keep, gather};
 /* Methods and grid are checked by the shared part. */
 static rb_status supports(const rb_currents_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
@@ -142,6 +149,12 @@ static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_c
   return rb_currents_mesh_plan(backend, d, &parts, out);
 }
 
-extern "C" const rb_currents_ops rb_currents_mesh_cuda = {
-    supports, plan, rb_currents_mesh_load, rb_currents_mesh_eval, rb_currents_mesh_energy, rb_currents_mesh_destroy,
-    0};
+extern "C" const rb_currents_ops rb_currents_mesh_cuda = {supports,
+                                                          plan,
+                                                          rb_currents_mesh_load,
+                                                          rb_currents_mesh_eval,
+                                                          rb_currents_mesh_energy,
+                                                          rb_currents_mesh_outcome,
+                                                          rb_currents_mesh_destroy,
+                                                          0,
+                                                          RB_WEIGHTS_FULL};

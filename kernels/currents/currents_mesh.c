@@ -110,16 +110,18 @@ done:
   return st;
 }
 
-rb_status rb_currents_mesh_energy(rb_currents_plan *head, double *energy) {
+rb_status rb_currents_mesh_energy(rb_currents_plan *head, double *kept) {
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  return p->parts->keep(p, kept);
+}
+/* Waits for the splat's outcome: a sum that exceeded its type, or points that are not finite, are errors. */
+rb_status rb_currents_mesh_outcome(rb_currents_plan *head) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
-  /* Waits for the splat's outcome: a sum that exceeded its type, or points that are not finite, are errors. */
   int64_t lost = 0;
   RB_TRY(rb_splat_outcome(p->splat, &lost));
   RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
            (long long)p->made_for.sources);
-  /* energy[0]: the whole */
-  RB_TRY(head->backend->download(energy, p->energy, sizeof *energy));
 done:
   return st;
 }

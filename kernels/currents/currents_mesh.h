@@ -20,6 +20,8 @@ typedef struct {
   rb_status (*to_grid)(rb_currents_mesh *p, const void *y);
   /* *energy = 1/N sum_k w_k K^(k) |F^(k)|^2, w_k = 2 where a coefficient stands for two; F^ *= K^ / N. */
   rb_status (*filter)(rb_currents_mesh *p);
+  /* The energy into one float64 on the backend, without waiting. */
+  rb_status (*keep)(rb_currents_mesh *p, double *kept);
   /* u and z at x, from the grid. */
   rb_status (*gather)(rb_currents_mesh *p, int64_t n, const void *x, const void *pair, void *u, void *z);
 } rb_currents_mesh_parts;
@@ -45,7 +47,8 @@ rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_des
 rb_status rb_currents_mesh_supports(const rb_currents_desc *d);
 rb_status rb_currents_mesh_load(rb_currents_plan *p, const void *y, const void *m);
 rb_status rb_currents_mesh_eval(rb_currents_plan *p, int64_t n, const void *x, const void *pair, void *u, void *z);
-rb_status rb_currents_mesh_energy(rb_currents_plan *p, double *energy);
+rb_status rb_currents_mesh_energy(rb_currents_plan *p, double *kept);
+rb_status rb_currents_mesh_outcome(rb_currents_plan *p);
 void rb_currents_mesh_destroy(rb_currents_plan *p);
 
 #ifdef __cplusplus

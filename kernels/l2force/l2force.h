@@ -2,6 +2,7 @@
 /* l2force: the gradient of the squared difference to a mean, and the difference itself.
  *
  * force:   f_a(x) = (mean(x) - image(x)) d_a image(x)     a = 1, 2, 3
+ * sum:     f_a(x) = sum_k (mean_k(x) - image_k(x)) d_a image_k(x)     of several channels, added in their order
  * energy:  sum over the nodes of (mean - image)^2
  *
  * d_a: central differences divided by 2 s_a, one-sided at the border, 0 along an axis of one node. Images
@@ -35,22 +36,25 @@ typedef struct {
   rb_status (*supports)(const rb_l2force_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_l2force_desc *desc, rb_l2force_plan **out);
   rb_status (*force)(rb_l2force_plan *p, const void *mean, const void *image, void *f);
+  rb_status (*sum)(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f);
   rb_status (*energy)(rb_l2force_plan *p, const void *mean, const void *image, double *kept);
   void (*destroy)(rb_l2force_plan *p);
 } rb_l2force_ops;
 
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out);
 rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f);
+/* mean, image [channels][n], channels from 1. */
+rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, rb_array mean, rb_array image, rb_array f);
 /* Summed in float64 in an order that depends on the grid alone, not on threads. Waits for the backend. */
 rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out);
 /* The same sum into `kept`, one float64 on the backend, without waiting for it. */
 rb_status rb_l2force_energy_kept(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array kept);
 void rb_l2force_destroy(rb_l2force_plan *p); /* takes NULL */
 
-/* Least traffic of a force: both images read, three components written: 20 B a voxel in float32. */
+/* Least traffic of a force (of one channel): both images read, three components written: 20 B a voxel in float32. */
 double rb_l2force_bytes(const rb_l2force_desc *desc);
 /* Largest accepted |f - oracle| for images of at most `range`: four roundings of a product of at most
- * 2 range * range / s. */
+ * 2 range * range / s; of a sum, as many times. */
 double rb_l2force_tolerance(const rb_l2force_desc *desc, double range);
 /* Largest accepted |energy - oracle|: each difference rounds once in the data's precision. */
 double rb_l2force_energy_tolerance(const rb_l2force_desc *desc, double range);

@@ -40,10 +40,12 @@ done:
   return st;
 }
 
-/* over: half the inverse spacing. A block covers 32 x 8 nodes of one plane. */
+/* over: half the inverse spacing. A block covers 32 x 8 nodes of one plane. MANY: of [channels] images, added in
+ * registers; else of one. */
+template <bool MANY>
 static __global__ void __launch_bounds__(WIDE *HIGH)
     force_kernel(int n1, int n2, int n3, float3 over, const float *__restrict__ mean, const float *__restrict__ image,
-                 float *__restrict__ f) {
+                 float *__restrict__ f, int channels) {
   /* at: the node along x1, x2, x3. Threads of a warp run along x3. */
   const int at[3] = {(int)blockIdx.z, (int)(blockIdx.y * HIGH + threadIdx.y), (int)(blockIdx.x * WIDE + threadIdx.x)};
   if (at[1] >= n2 || at[2] >= n3) return;
@@ -51,28 +53,43 @@ static __global__ void __launch_bounds__(WIDE *HIGH)
   const int extent[3] = {n1, n2, n3}, stride[3] = {n2 * n3, n3, 1}, i = (at[0] * n2 + at[1]) * n3 + at[2];
   const float half[3] = {over.x, over.y, over.z};
   const int64_t n = (int64_t)n1 * n2 * n3;
-  /* The mean is used once (streaming load); the image's values are other threads' neighbours, too. */
-  const float d = __ldcs(mean + i) - __ldg(image + i);
+  float sum[3] = {};
+  for (int k = 0; k < (MANY ? channels : 1); k++) {
+    const float *const of_mean = mean + k * n, *const of_image = image + k * n;
+    /* The mean is used once (streaming load); the image's values are other threads' neighbours, too. */
+    const float d = __ldcs(of_mean + i) - __ldg(of_image + i);
 #pragma unroll
-  for (int a = 0; a < 3; a++) {
-    /* One-sided at the border: the step is half as long, so the factor doubles; 0 along an axis of one node. */
-    const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
-    const float scale = high - low == 2 * stride[a] ? half[a] : 2.0f * half[a];
-    /* Each component is stored once, by a streaming store. */
-    __stcs(f + a * n + i, d * (scale * (__ldg(image + i + high) - __ldg(image + i + low))));
+    for (int a = 0; a < 3; a++) {
+      /* One-sided at the border: the step is half as long, so the factor doubles; 0 along an axis of one node. */
+      const int low = at[a] > 0 ? -stride[a] : 0, high = at[a] + 1 < extent[a] ? stride[a] : 0;
+      const float scale = high - low == 2 * stride[a] ? half[a] : 2.0f * half[a];
+      const float force = d * (scale * (__ldg(of_image + i + high) - __ldg(of_image + i + low)));
+      sum[a] = MANY && k > 0 ? sum[a] + force : force;
+    }
   }
+  /* Each component is stored once, by a streaming store. */
+#pragma unroll
+  for (int a = 0; a < 3; a++) __stcs(f + a * n + i, sum[a]);
 }
-static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+template <bool MANY>
+static rb_status launch(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
   rb_status st = RB_OK;
   /* A block for WIDE x HIGH nodes of every plane. */
   const rb_grid g = p->desc.grid;
   const double *s = p->desc.spacing;
   /* 1 / (2 s_a), rounded once. */
   const float3 over = make_float3((float)(0.5 / s[0]), (float)(0.5 / s[1]), (float)(0.5 / s[2]));
-  RB_LAUNCH(force_kernel, dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), (unsigned)g.n[0]), dim3(WIDE, HIGH),
-            0, (int)g.n[0], (int)g.n[1], (int)g.n[2], over, (const float *)mean, (const float *)image, (float *)f);
+  RB_LAUNCH(force_kernel<MANY>, dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], HIGH), (unsigned)g.n[0]),
+            dim3(WIDE, HIGH), 0, (int)g.n[0], (int)g.n[1], (int)g.n[2], over, (const float *)mean,
+            (const float *)image, (float *)f, channels);
 done:
   return st;
+}
+static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+  return launch<false>(p, 1, mean, image, f);
+}
+static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
+  return launch<true>(p, channels, mean, image, f);
 }
 
 /* Blocks walk over the image in strides of the grid; one partial sum each. The difference is rounded to float32, its
@@ -101,4 +118,4 @@ done:
   return st;
 }
 
-extern "C" const rb_l2force_ops rb_l2force_grid = {supports, plan, force, energy, destroy};
+extern "C" const rb_l2force_ops rb_l2force_grid = {supports, plan, force, sum, energy, destroy};

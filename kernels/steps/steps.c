@@ -23,6 +23,7 @@ rb_status rb_steps_create(const rb_variant *variant, const rb_steps_desc *desc, 
   RB_TRY(rb_alloc(backend, (size_t)desc->count * sizeof *p->a, (void **)&p->a));
   RB_TRY(rb_alloc(backend, (size_t)desc->count * sizeof *p->e, (void **)&p->e));
   RB_TRY(rb_alloc(backend, row_values(desc) * sizeof *p->rows, (void **)&p->rows));
+  RB_TRY(rb_alloc(backend, sizeof *p->room, (void **)&p->room));
   *out = p;
   p = NULL;
 done:
@@ -43,6 +44,18 @@ rb_status rb_steps_judge(rb_steps_plan *p, rb_array now) {
   rb_status st = RB_OK;
   RB_TRY(rb_array_check(now, "steps", "now", p->backend, RB_F64, p->desc.count));
   RB_TRY(ops_of(p)->judge(p, now.data));
+done:
+  return st;
+}
+rb_status rb_steps_bound(rb_steps_plan *p, int k, double first, double most, int64_t n, rb_array x,
+                         rb_array longest) {
+  rb_status st = RB_OK;
+  RB_CHECK(k >= 0 && k < p->desc.count, RB_EINVAL, "steps: descent %d of %d", k, p->desc.count);
+  RB_CHECK(first > 0 && most > 0 && n >= 1, RB_EINVAL, "steps: a bound of %g, %g for %lld vectors", first, most,
+           (long long)n);
+  RB_NEED(p, "steps", x, 3 * n);
+  RB_TRY(rb_array_check(longest, "steps", "longest", p->backend, RB_F64, 1));
+  RB_TRY(ops_of(p)->bound(p, k, first, most, n, x.data, longest.data));
 done:
   return st;
 }
@@ -71,7 +84,8 @@ done:
 /* The variant's destroy frees the plan, so it comes last. */
 void rb_steps_destroy(rb_steps_plan *p) {
   if (!p) return;
-  rb_release(p->backend, p->rows), rb_release(p->backend, p->e), rb_release(p->backend, p->a);
+  rb_release(p->backend, p->room), rb_release(p->backend, p->rows), rb_release(p->backend, p->e),
+      rb_release(p->backend, p->a);
   ops_of(p)->destroy(p);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda/grid of steps: a thread a descent; a thread four values of what is scaled, where 16-byte accesses are
  * possible. */
-#include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/longest.cuh"
 #include "kernels/steps/steps.h"
 
 #include <stdlib.h>
@@ -41,6 +41,23 @@ done:
   return st;
 }
 
+/* One thread: the root of the greatest square, and the step that it allows. */
+static __global__ void bound_kernel(double first, double most, const unsigned *square, double *a, double *longest) {
+  const double l = sqrt((double)__uint_as_float(*square));
+  *longest = l;
+  *a = l > 0 ? fmin(first, most / l) : l; /* 0, or NaN */
+}
+static rb_status bound(rb_steps_plan *p, int k, double first, double most, int64_t n, const void *x,
+                       double *longest) {
+  rb_status st = RB_OK;
+  unsigned *square = (unsigned *)p->room;
+  RB_TRY(p->backend->fill(square, 0, sizeof *square));
+  RB_LAUNCH(longest_kernel, rb_longest_blocks(n), LONGEST_THREADS, 0, n, (const float *)x, square);
+  RB_LAUNCH(bound_kernel, 1, 1, 0, first, most, square, p->a + k, longest);
+done:
+  return st;
+}
+
 /* z = a x; V floats a thread. x and z may be one array: a thread reads its values before it writes them. */
 template <int V>
 struct __align__(sizeof(float) * V) pack {
@@ -68,4 +85,4 @@ done:
   return st;
 }
 
-extern "C" const rb_steps_ops rb_steps_grid = {supports, plan, judge, scale, destroy};
+extern "C" const rb_steps_ops rb_steps_grid = {supports, plan, judge, bound, scale, destroy};

@@ -33,7 +33,7 @@ rb_currents_options rb_currents_defaults(void);
 typedef struct {
   rb_backend_kind backend;
   rb_dtype dtype;
-  const char *interp, *l2force, *helmholtz, *compose, *splat, *currents, *exact;
+  const char *interp, *l2force, *helmholtz, *compose, *steps, *splat, *currents, *exact;
 } rb_currents_config;
 extern const rb_family rb_currents_solver_family;
 

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Backend, type, then interp, l2force, helmholtz, compose, splat, currents by a mesh, currents by exact sums. */
+/* Backend, type, then interp, l2force, helmholtz, compose, steps, splat, currents by a mesh, currents by exact sums.
+ */
 static const rb_currents_config configs[] = {
-    {RB_CPU, RB_F32, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
-    {RB_CPU, RB_F64, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
-    {RB_CUDA, RB_F32, "cuda/global", "cuda/grid", "cuda/cufft", "cuda/global", "cuda/fixed64", "cuda/mesh",
-     "cuda/culled"},
+    {RB_CPU, RB_F32, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
+    {RB_CPU, RB_F64, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
+    {RB_CUDA, RB_F32, "cuda/global", "cuda/grid", "cuda/cufft", "cuda/global", "cuda/grid", "cuda/fixed64",
+     "cuda/mesh", "cuda/culled"},
 };
 static const rb_variant variants[] = {
     {"cpu", "CPU", "float32, all cores", RB_ON_CPU(&configs[0])},

@@ -23,6 +23,7 @@ struct rb_surface_match {
   rb_array u_fixed, z_fixed;        /* [3][faces]; exact sums alone */
   rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated; exact sums alone */
   rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh alone */
+  rb_array kept;                    /* float64 [RB_SURFACE_MATCH_KEPT] of evaluations that wait */
   double fixed_energy;              /* <T, T> */
 };
 
@@ -60,15 +61,18 @@ done:
   return st;
 }
 
-/* n faces' values [3][n] to places [at, at + n) of [3][all]. Planar arrays: a copy per coordinate. S takes places 0
- * .. faces - 1 of the union, -T those behind it. */
-static rb_status put(const rb_surface_match *q, rb_array from, int64_t n, int64_t at, int64_t all, rb_array to) {
+/* Planar arrays: a copy per coordinate. */
+rb_status rb_planar_copy(rb_field_plan *field, int64_t n, double scale, rb_planar from, rb_planar to) {
   rb_status st = RB_OK;
   for (int a = 0; a < 3; a++)
-    RB_TRY(rb_field_combine(q->field, n, 1, rb_array_part(from, a * n, n), 0, rb_array_none(), 0,
-                            rb_array_part(to, a * all + at, n)));
+    RB_TRY(rb_field_combine(field, n, scale, rb_array_part(from.a, a * from.all + from.at, n), 0, rb_array_none(), 0,
+                            rb_array_part(to.a, a * to.all + to.at, n)));
 done:
   return st;
+}
+/* n faces' values [3][n] into the union: S takes places 0 .. faces - 1, -T those behind it. */
+static rb_status put(const rb_surface_match *q, rb_array from, int64_t n, int64_t at, rb_array to) {
+  return rb_planar_copy(q->field, n, 1, (rb_planar){from, 0, n}, (rb_planar){to, at, q->faces + q->fixed_faces});
 }
 
 /* The box of both surfaces at the start, axis by axis; the mesh then stays for the level, so that energies of one
@@ -122,8 +126,8 @@ static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
   RB_TRY(rb_currents_create(v, &d, &q->moving));
   RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_c));
   RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_m));
-  RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, all, q->both_c));
-  RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, all, q->both_m));
+  RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, q->both_c));
+  RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, q->both_m));
 done:
   rb_currents_destroy(alone);
   return st;
@@ -146,6 +150,7 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
   RB_TRY(open_elements(q, moving, &q->elements));
   rb_array *const own[4] = {&q->c, &q->m, &q->u, &q->z};
   for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, own[k]));
+  RB_TRY(rb_array_create(q->backend, RB_F64, RB_SURFACE_MATCH_KEPT, &q->kept));
   RB_TRY(measure_fixed(q, fixed));
   RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
   *out = q;
@@ -155,48 +160,61 @@ done:
   return st;
 }
 
-/* u of S at its own places, then u of -T there. With own = m.u_S and all = m.(u_S - u_T), E = 2 all - own + <T,T>. u
- * and z end as the sums of both, which is what the gradient is made of. */
-static rb_status eval_exact(rb_surface_match *q, double *energy, int gradient) {
+/* u of S at its own places, then u of -T there. Kept are own = m.u_S and all = m.(u_S - u_T). u and z end as the sums
+ * of both, which is what the gradient is made of. */
+static rb_status eval_exact(rb_surface_match *q, rb_array kept, int gradient) {
   rb_status st = RB_OK;
   const int64_t values = 3 * q->faces;
-  double own, all;
   RB_TRY(rb_currents_load(q->moving, q->c, q->m));
   RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, q->m, q->u, gradient ? q->z : rb_array_none()));
   RB_TRY(rb_currents_eval(q->fixed, q->faces, q->c, q->m, q->u_fixed, gradient ? q->z_fixed : rb_array_none()));
-  RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &own));
+  RB_TRY(rb_field_dot_kept(q->field, values, q->m, q->u, rb_array_part(kept, 0, 1)));
   RB_TRY(rb_field_combine(q->field, values, 1, q->u_fixed, 0, rb_array_none(), 1, q->u));
   if (gradient) RB_TRY(rb_field_combine(q->field, values, 1, q->z_fixed, 0, rb_array_none(), 1, q->z));
-  RB_TRY(rb_field_dot(q->field, values, q->m, q->u, &all));
-  *energy = 2 * all - own + q->fixed_energy;
+  RB_TRY(rb_field_dot_kept(q->field, values, q->m, q->u, rb_array_part(kept, 1, 1)));
 done:
   return st;
 }
-/* Both surfaces in one mesh: E is the union's energy, by its spectrum, and u and z at the places of S are those of S
+/* Both surfaces in one mesh: kept is the union's energy, by its spectrum, and u and z at the places of S are those of
+ * S
  * - T at once. u and z are written only where a gradient is asked for. */
-static rb_status eval_mesh(rb_surface_match *q, double *energy, int gradient) {
+static rb_status eval_mesh(rb_surface_match *q, rb_array kept, int gradient) {
   rb_status st = RB_OK;
-  const int64_t all = q->faces + q->fixed_faces;
-  RB_TRY(put(q, q->c, q->faces, 0, all, q->both_c));
-  RB_TRY(put(q, q->m, q->faces, 0, all, q->both_m));
+  RB_TRY(put(q, q->c, q->faces, 0, q->both_c));
+  RB_TRY(put(q, q->m, q->faces, 0, q->both_m));
   RB_TRY(rb_currents_load(q->moving, q->both_c, q->both_m));
   if (gradient) RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, q->m, q->u, q->z));
-  RB_TRY(rb_currents_energy(q->moving, energy));
+  RB_TRY(rb_currents_energy_kept(q->moving, rb_array_part(kept, 0, 1)));
 done:
   return st;
 }
 
 /* 2u and 2z are the derivatives of E by the moments and centres of S; elements carries them to the vertices, and the
  * factor 2 comes last. */
-rb_status rb_surface_match_eval(rb_surface_match *q, rb_array vertices, double *energy, rb_array gradient) {
+rb_status rb_surface_match_issue(rb_surface_match *q, rb_array vertices, rb_array kept, rb_array gradient) {
   rb_status st = RB_OK;
   RB_TRY(rb_elements_measure(q->elements, vertices, q->c, q->m)); /* as S is now */
-  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, energy, gradient.data != NULL)
-                                          : eval_mesh(q, energy, gradient.data != NULL));
+  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? eval_exact(q, kept, gradient.data != NULL)
+                                          : eval_mesh(q, kept, gradient.data != NULL));
   if (gradient.data) {
     RB_TRY(rb_elements_gradient(q->elements, vertices, q->u, q->z, gradient));
     RB_TRY(rb_field_combine(q->field, 3 * q->vertices, 0, rb_array_none(), 0, rb_array_none(), 2, gradient));
   }
+done:
+  return st;
+}
+
+double rb_surface_match_energy(const rb_surface_match *q, const double kept[RB_SURFACE_MATCH_KEPT]) {
+  return q->d.method == RB_CURRENTS_EXACT ? 2 * kept[1] - kept[0] + q->fixed_energy : kept[0];
+}
+rb_status rb_surface_match_outcome(rb_surface_match *q) { return rb_currents_outcome(q->moving); }
+rb_status rb_surface_match_eval(rb_surface_match *q, rb_array vertices, double *energy, rb_array gradient) {
+  rb_status st = RB_OK;
+  double kept[RB_SURFACE_MATCH_KEPT];
+  RB_TRY(rb_surface_match_issue(q, vertices, q->kept, gradient));
+  RB_TRY(rb_surface_match_outcome(q));
+  RB_TRY(rb_array_download(q->kept, kept));
+  *energy = rb_surface_match_energy(q, kept);
 done:
   return st;
 }
@@ -213,8 +231,8 @@ void rb_surface_match_destroy(rb_surface_match *q) {
   rb_currents_destroy(q->moving), rb_currents_destroy(q->fixed);
   rb_elements_destroy(q->elements);
   rb_field_destroy(q->field);
-  rb_array *const all[] = {&q->c,       &q->m,       &q->u,       &q->z,      &q->u_fixed,
-                           &q->z_fixed, &q->fixed_c, &q->fixed_m, &q->both_c, &q->both_m};
+  rb_array *const all[] = {&q->c,       &q->m,       &q->u,      &q->z,      &q->u_fixed, &q->z_fixed,
+                           &q->fixed_c, &q->fixed_m, &q->both_c, &q->both_m, &q->kept};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) rb_array_destroy(all[k]);
   free(q);
 }

@@ -5,7 +5,16 @@
 #define RB_SURFACE_MATCH_H
 
 #include "kernels/currents/currents.h"
+#include "kernels/field/field.h"
 #include "solvers/solver.h"
+
+/* Places [at, at + n) of an array [3][all]. */
+typedef struct {
+  rb_array a;
+  int64_t at, all;
+} rb_planar;
+/* to = scale from, n places of each. */
+rb_status rb_planar_copy(rb_field_plan *field, int64_t n, double scale, rb_planar from, rb_planar to);
 
 typedef struct {
   const rb_variant *variant; /* of currents */
@@ -22,6 +31,13 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
 /* vertices [3][vertices], gradient the same or NULL, backend memory in the plan's type. *energy = |S - T|^2. Waits.
  */
 rb_status rb_surface_match_eval(rb_surface_match *m, rb_array vertices, double *energy, rb_array gradient);
+/* The same in two halves, for who may not wait. issue leaves in `kept`, float64 [RB_SURFACE_MATCH_KEPT] on the
+ * backend, what energy takes from the host; outcome waits, and refuses places that are no finite numbers of the last
+ * issue. */
+enum { RB_SURFACE_MATCH_KEPT = 2 };
+rb_status rb_surface_match_issue(rb_surface_match *m, rb_array vertices, rb_array kept, rb_array gradient);
+double rb_surface_match_energy(const rb_surface_match *m, const double kept[RB_SURFACE_MATCH_KEPT]);
+rb_status rb_surface_match_outcome(rb_surface_match *m);
 /* Of the last eval: centres, moments, and half the energy's derivatives by them, [3][faces], backend memory that
  * stays the match's. */
 void rb_surface_match_parts(const rb_surface_match *m, rb_array *centres, rb_array *moments, rb_array *u,

@@ -36,6 +36,58 @@ done:
   return st;
 }
 
+/* Two bounds of a field of n vectors, kept in rows: one that the field sets, one that `first` does; then of zeros. */
+static rb_status bounds_by(const rb_variant *v, rb_dtype t, int64_t n, const void *x, const void *zero,
+                           double rows[ROWS][2][2]) {
+  rb_status st = RB_OK;
+  const rb_backend *b;
+  const rb_steps_desc d = {2, ROWS, 0, t};
+  const double none[2] = {0};
+  rb_steps_plan *p = NULL;
+  rb_array now = {0}, field = {0}, still = {0};
+  int left;
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_steps_create(v, &d, &p));
+  RB_TRY(rb_to_backend(b, none, RB_F64, 2, &now));
+  RB_TRY(rb_to_backend(b, x, t, 3 * n, &field));
+  RB_TRY(rb_to_backend(b, zero, t, 3 * n, &still));
+  RB_TRY(rb_steps_begin(p, none, none));
+  for (int k = 0; k < ROWS; k++) { /* descent 1 of two; the other stays at 0 */
+    RB_TRY(rb_steps_bound(p, 1, k ? 0.125 : INFINITY, 0.5, n, k < 2 ? field : still, rb_array_part(now, 1, 1)));
+    RB_TRY(rb_steps_judge(p, now));
+  }
+  RB_TRY(rb_steps_rows(p, &rows[0][0][0], &left));
+done:
+  rb_steps_destroy(p);
+  rb_array_destroy(&still), rb_array_destroy(&field), rb_array_destroy(&now);
+  return st;
+}
+static void bounds(rb_checker *c, rb_dtype t, int64_t n) {
+  const size_t bytes = 3 * (size_t)n * rb_dtype_size(t);
+  void *x = malloc(bytes), *zero = calloc(3 * (size_t)n, rb_dtype_size(t));
+  double got[ROWS][2][2], want[ROWS][2][2];
+  rb_check_random(t, x, 3 * n, 104);
+  for (int k = 0; k < 2; k++) { /* again with a NaN */
+    if (rb_check_status(c, bounds_by(c->variant, t, n, x, zero, got), "bound") &&
+        rb_check_status(c, bounds_by(&rb_steps_family.variants[0], t, n, x, zero, want), "oracle")) {
+      const double longest = got[0][0][1], free_step = got[0][1][1];
+      if (k) {
+        rb_check_value(c, isnan(longest) && isnan(free_step) && isnan(got[1][1][1]) ? 0 : 1, 0,
+                       "a NaN in the field makes the step one (0: it does)");
+      } else {
+        rb_check_value(c, fabs(longest / want[0][0][1] - 1), 4 * rb_epsilon(t), "longest of %lld vectors, %s",
+                       (long long)n, rb_dtype_name(t));
+        rb_check_value(c, fabs(free_step - 0.5 / longest) + fabs(got[1][1][1] - fmin(0.125, 0.5 / longest)), 0,
+                       "the step that it allows, and what another bound leaves of it");
+      }
+      rb_check_value(c, fabs(got[2][0][1]) + fabs(got[2][1][1]) + fabs(got[2][1][0]), 0,
+                     "a field of zeros: no step; nor for the other descent");
+    }
+    rb_check_set(t, x, 3 * n / 2, NAN);
+  }
+  free(zero), free(x);
+}
+
 static void one(rb_checker *c, const rb_steps_desc *d, int64_t n) {
   const size_t m = (size_t)d->count, bytes = (size_t)n * rb_dtype_size(d->dtype);
   double *in = malloc((2 + ROUNDS) * m * sizeof *in), *rows = calloc(4 * ROWS * m, sizeof *rows);
@@ -77,6 +129,7 @@ void rb_check_steps(rb_checker *c) {
         int ok = ((const rb_steps_ops *)c->variant->ops)->supports(&d) == RB_OK;
         rb_clear();
         if (ok) one(c, &d, values[k]);
+        if (ok && !halve) bounds(c, (rb_dtype)t, values[k]);
       }
 }
 

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The iteration of ha2012: force of images and surfaces, velocity, movement; all that it needs to know stays on the
+ * backend, where what it issues is recorded and replayed as one launch. The host looks after a burst of them. */
+#include "kernels/base/clock.h"
+#include "solvers/currents/currents_impl.h"
+
+#include <math.h>
+
+static const double BURST = 0.25; /* seconds that the host does not look, about */
+
+/* Places of `now`. */
+enum { IMAGES = 0 };
+static int of_surface(int k) { return 1 + RB_SURFACE_MATCH_KEPT * k; }
+static int of_longest(const rb_currents *s) { return of_surface(s->surfaces); }
+
+/* ---- force ---- */
+
+rb_status rb_currents_pull_back(rb_currents *s) {
+  rb_status st = RB_OK;
+  static const double one[3] = {1, 1, 1};
+  if (!s->channels) return RB_OK;
+  RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, rb_array_none(), s->part)); /* x + u(x) */
+  RB_TRY(rb_interp_eval(s->posteriors, s->n, s->part, s->j));                              /* P there, all channels */
+done:
+  return st;
+}
+
+/* b = sum_k (Q_k - J_k) grad J_k, without its weight, and the difference. */
+static rb_status image_force(rb_currents *s) {
+  rb_status st = RB_OK;
+  if (s->channels && s->image_weight > 0) {
+    RB_TRY(rb_l2force_sum(s->force, s->channels, s->q, s->j, s->b));
+    RB_TRY(rb_l2force_energy_kept(s->mismatch, s->q, s->j, rb_array_part(s->now, IMAGES, 1)));
+  } else {
+    RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->b));
+  }
+done:
+  return st;
+}
+
+static rb_planar all_vertices(const rb_currents *s, rb_array a, int k) {
+  const rb_planar p = {a, s->surface[k].first, s->vertices};
+  return p;
+}
+static rb_planar of_one(const rb_currents_surface *c, rb_array a) {
+  const rb_planar p = {a, 0, c->moving.vertices};
+  return p;
+}
+/* dE_k/dx_v, weighted, into the surface's part of `pull`. */
+static rb_status one_surface(rb_currents *s, int k) {
+  rb_status st = RB_OK;
+  rb_currents_surface *c = &s->surface[k];
+  const int64_t n = c->moving.vertices;
+  const rb_array kept = rb_array_part(s->now, of_surface(k), RB_SURFACE_MATCH_KEPT);
+  RB_TRY(rb_planar_copy(s->field, n, 1, all_vertices(s, s->x, k), of_one(c, c->x)));
+  RB_TRY(rb_surface_match_issue(c->match, c->x, kept, c->force));
+  RB_TRY(rb_planar_copy(s->field, n, c->weight, of_one(c, c->force), all_vertices(s, s->pull, k)));
+done:
+  return st;
+}
+/* b <- a b + splat(sum_j b_j dE_j/dx_v). Surfaces do not meet before the splat: each in its stream. */
+static rb_status surface_force(rb_currents *s) {
+  rb_status st = RB_OK;
+  const int pulled = s->surfaces && s->options.surface_weight > 0;
+  const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
+  if (pulled) {
+    RB_TRY(rb_fork(s->backend, streams));
+    for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
+      rb_choose_stream(s->backend, k % streams);
+      st = one_surface(s, k);
+    }
+    const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
+    if (st == RB_OK) st = joined;
+    RB_TRY(st);
+    RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part)); /* transpose of reading v at x_v */
+  }
+  RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));
+done:
+  return st;
+}
+
+/* ---- movement ---- */
+
+/* h <- h o (id - dt v) and x_v <- x_v + dt v(x_v). s->v holds -v: with w = -dt v the composition is
+ * u' = w + u o (id + w). */
+static rb_status move(rb_currents *s) {
+  rb_status st = RB_OK;
+  if (s->surfaces) {
+    RB_TRY(rb_interp_load(s->velocity, s->v));
+    RB_TRY(rb_interp_eval(s->velocity, s->vertices, s->x, s->moved));
+    RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->vertices, s->moved, s->moved));
+    RB_TRY(rb_field_combine(s->field, 3 * s->vertices, -1, s->moved, 0, rb_array_none(), 1, s->x));
+  }
+  RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->n, s->v, s->v));
+  RB_TRY(rb_compose(s->compose, 1, s->u, s->v, s->part)); /* u o (id + w) + w */
+  rb_array_swap(&s->u, &s->part);
+done:
+  return st;
+}
+
+/* dt: the longest movement would be `step` with the level's first force; later steps are as long, or cut where they
+ * would move too far. */
+static rb_status issue(rb_currents *s, double step) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_currents_pull_back(s));
+  RB_TRY(image_force(s));
+  RB_TRY(surface_force(s));
+  RB_TRY(rb_helmholtz_solve(s->helmholtz, s->b, s->v)); /* L v = b */
+  RB_TRY(rb_steps_bound(s->steps, 0, s->first, step, s->n, s->v, rb_array_part(s->now, of_longest(s), 1)));
+  RB_TRY(rb_steps_judge(s->steps, s->now)); /* leaves a row */
+  RB_TRY(move(s));
+done:
+  return st;
+}
+
+/* ---- recordings ---- */
+
+void rb_currents_forget(rb_currents *s) {
+  for (int p = 0; p < 2 && s->backend->drop; p++) {
+    s->backend->drop(s->recording[p]);
+    s->recording[p] = NULL;
+  }
+  s->issued = s->phase = 0;
+  s->seconds = 0, s->first = INFINITY;
+}
+
+/* The first of a level fixes dt, which recordings hold. */
+static rb_status iteration(rb_currents *s, double step) {
+  rb_status st = RB_OK;
+  const int phase = s->phase;
+  s->phase = !phase;
+  if (!s->issued++ || !s->backend->record_begin) return issue(s, step);
+  if (s->recording[phase]) {
+    rb_array_swap(&s->u, &s->part); /* as issue leaves them */
+  } else {
+    RB_TRY(s->backend->record_begin());
+    const rb_status issued = issue(s, step);
+    st = s->backend->record_end(&s->recording[phase]);
+    if (issued != RB_OK) st = issued;
+    RB_TRY(st);
+  }
+  RB_TRY(s->backend->replay(s->recording[phase]));
+done:
+  return st;
+}
+
+/* One where the host must look at once: the first of a level; and where nothing is recorded, for who watches. */
+static int burst(const rb_currents *s, int most) {
+  int count = s->seconds > 0 ? (int)fmin(fmax(1, BURST / s->seconds), RB_CURRENTS_ROWS) : 2;
+  if (isinf(s->first) || !s->backend->record_begin) count = 1;
+  return count < most ? count : most;
+}
+
+static rb_status row_of(const rb_currents *s, const double *values, int iteration, rb_currents_row *row) {
+  rb_status st = RB_OK;
+  const double dt = values[of_longest(s) + 1], longest = values[of_longest(s)];
+  row->image = s->image_weight > 0 ? s->image_weight * values[IMAGES] / 2 : 0; /* a_k/2 sum (P o h - Q)^2 */
+  row->surface = 0;
+  for (int k = 0; k < s->surfaces && s->options.surface_weight > 0; k++)
+    row->surface += s->surface[k].weight * rb_surface_match_energy(s->surface[k].match, values + of_surface(k));
+  row->energy = row->image + row->surface;
+  row->dt = dt, row->longest = dt * longest;
+  RB_CHECK(isfinite(row->energy) && isfinite(longest), RB_EINVALID,
+           "iteration %d: energy %g, velocity %g: the solve diverged", iteration, row->energy, longest);
+done:
+  return st;
+}
+/* Vertices that are no finite numbers stay so: the last splats tell. */
+static rb_status outcome(rb_currents *s) {
+  rb_status st = RB_OK;
+  int64_t lost = 0;
+  if (!s->surfaces || !(s->options.surface_weight > 0)) return RB_OK;
+  for (int k = 0; k < s->surfaces; k++) RB_TRY(rb_surface_match_outcome(s->surface[k].match));
+  RB_TRY(rb_splat_outcome(s->splat, &lost));
+  RB_CHECK(lost == 0, RB_EINVALID, "%lld vertices or forces are no finite numbers", (long long)lost);
+done:
+  return st;
+}
+
+rb_status rb_currents_iterations(rb_currents *s, const rb_currents_level *level, int most, int before,
+                                 rb_currents_row *rows, int *made) {
+  rb_status st = RB_OK;
+  const double begun = rb_now();
+  const int count = burst(s, most), values = of_longest(s) + 1, recorded = s->recording[0] && s->recording[1];
+  double none[1 + RB_SURFACE_MATCH_KEPT * RB_CURRENTS_SURFACES + 1] = {0};
+  *made = 0;
+  RB_TRY(rb_steps_begin(s->steps, none, none));
+  for (int i = 0; i < count; i++) RB_TRY(iteration(s, level->step));
+  RB_TRY(rb_steps_rows(s->steps, s->rows, made)); /* waits */
+  RB_CHECK(*made == count, RB_EINVALID, "%d of %d iterations left a row", *made, count);
+  for (int i = 0; i < count; i++) RB_TRY(row_of(s, s->rows + 2 * (int64_t)i * values, before + i + 1, &rows[i]));
+  RB_TRY(outcome(s));
+  if (isinf(s->first) && rows[0].dt > 0) s->first = rows[0].dt;
+  if (recorded) s->seconds = (rb_now() - begun) / count; /* recording itself is no measure */
+done:
+  return st;
+}
