@@ -22,11 +22,11 @@ grep -q '^RB_SANITIZE:BOOL=ON' "$build/CMakeCache.txt" && kind=sanitize
 # command of PROGRAM matching PATTERN: what Ninja runs for it
 command_of() { ninja -C "$build" -t commands "$1" | grep -E -- "$2" | tail -1; }
 
-# planted NAME BUILDS PROGRAM "SOURCE..." FILE SED PATTERN COMMAND...: after the edit of FILE, which each SOURCE is or includes, the command fails and tells the pattern; {} stands for the program
+# planted NAME BUILDS PROGRAM "SOURCE..." FILE SED PATTERN COMMAND...: after the edit of FILE, which each SOURCE is or includes, the command fails and tells the pattern; {} stands for the program.
+# That the edit changes the file is looked at in any build, all else in those of BUILDS
 planted() {
   local name=$1 builds=$2 program=$3 sources=$4 file=$5 edit=$6 pattern=$7 source compile link code objects=
   shift 7
-  case $builds in *"$kind"*) ;; *) return ;; esac
   case $wanted in "  " | *" $name "*) ;; *) return ;; esac
   rm -rf "$work/tree" && mkdir -p "$work/tree/$(dirname "$file")"
   sed "$edit" "$root/$file" >"$work/tree/$file"
@@ -35,6 +35,7 @@ planted() {
     failed=$((failed + 1))
     return
   fi
+  case $builds in *"$kind"*) ;; *) return ;; esac
   for source in $sources; do
     mkdir -p "$work/tree/$(dirname "$source")"
     [ -e "$work/tree/$source" ] || cp "$root/$source" "$work/tree/$source"
@@ -125,7 +126,8 @@ planted copies-not-waited-for watch regbench kernels/derivative/derivative_cuda_
   'race: .*derivative_staged.cuh:[0-9]+' {} check derivative --variant cuda/direct --largest 4000
 in_kernel host-reads-too-early watch kernels/field/field_cuda_grid.cu '/cudaStreamSynchronize/d' FAIL field cuda/grid
 in_kernel loads-off-16-bytes watch $march 's/return g.n\[2\] % 4 == 0 .*/return 1 || (a \&\& b \&\& g.n[0]);/' 'out of bounds: .*derivative_cuda_march.cu:[0-9]+' derivative cuda/march
-in_kernel atomic-left-out watch kernels/compose/compose_cuda_common.cu 's/atomicMax(most, mine);/*most = max(*most, mine);/' 'race: .*compose_cuda_common.cu:[0-9]+' compose cuda/global
+planted atomic-left-out watch regbench kernels/compose/compose_cuda_common.cu kernels/cuda/longest.cuh 's/atomicMax(most, mine);/*most = max(*most, mine);/' \
+  'race: .*longest.cuh:[0-9]+' {} check compose --variant cuda/global --largest 30
 in_kernel sum-one-step-short watch kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' FAIL force cuda/grid
 in_kernel colours-swapped watch kernels/helmholtz/helmholtz_cuda_sor_block.cu 's/first + half) & 1/first + half + 1) \& 1/' FAIL helmholtz cuda/sor-block
 in_kernel halved-where-it-falls watch kernels/steps/steps_cuda_grid.cu 's/is > e\[k\]/is < e[k]/' FAIL steps cuda/grid
@@ -137,9 +139,17 @@ planted truncated-not-floored watch regbench $s/splat_cuda_float_atomic.cu $s/sp
 planted half-a-weight watch regbench $s/splat_cuda_float_atomic.cu $s/splat_cuda.cuh 's/w\[0\] = u, w\[1\] = t;/w[0] = u, w[1] = 0.5f * t;/' FAIL {} check splat --variant cuda/float-atomic --largest 30
 in_kernel overflow-not-told watch $s/splat_cuda_fixed.cu 's/held = splat_weighted(i, s);/held = report->given;/' FAIL splat cuda/fixed-atomic
 u=kernels/currents
-planted derivative-left-out watch regbench $u/currents_cuda_tiled.cu $u/currents_exact.cuh 's/s->z\[0\] += c \* d0,/s->z[0] += 0 * d0,/' FAIL {} check currents --variant cuda/tiled --largest 30
-in_kernel near-tiles-left-out watch $u/currents_cuda_culled.cu 's/#define REACH 6.0/#define REACH 2.0/' FAIL currents cuda/culled
-in_kernel list-without-a-barrier watch $u/currents_cuda_culled.cu '/if (near) list/,/__syncthreads/{/__syncthreads/d}' 'race: .*currents_cuda_culled.cu:[0-9]+' currents cuda/culled
+planted derivative-left-out watch regbench $u/currents_cuda_tiled.cu $u/currents_exact.cuh 's/s->z\[0\] += c \* d\[0\],/s->z[0] += 0 * d[0],/' FAIL {} check currents --variant cuda/tiled --largest 30
+planted near-tiles-left-out watch regbench $u/currents_cuda_culled.cu $u/currents_sorted.cuh 's/#define REACH 6.0/#define REACH 2.0/' FAIL {} check currents --variant cuda/culled --largest 30
+planted list-without-a-barrier watch regbench $u/currents_cuda_culled.cu $u/currents_sorted.cuh '/if (near) list/,/__syncthreads/{/__syncthreads/d}' 'race: .*currents_(sorted.cuh|cuda_culled.cu):[0-9]+' \
+  {} check currents --variant cuda/culled --largest 30
+in_kernel wide-tiles-unscaled watch $u/currents_cuda_tensor.cu 's|over \* s \* part.z|over / s * part.z|' FAIL currents cuda/tensor
+in_kernel columns-swapped watch $u/currents_cuda_tensor.cu 's/const int j = 8 \* far + 2 \* q;/const int j = 8 * (1 - far) + 2 * q;/' FAIL currents cuda/tensor
+in_kernel exponents-swapped watch $u/currents_cuda_tiled.cu 's/rb_half_pack(exponent\[0\], exponent\[1\])/rb_half_pack(exponent[1], exponent[0])/' FAIL currents cuda/half-exponential
+in_kernel chunk-without-a-barrier watch $s/splat_cuda_bins.cu '/^  __syncthreads();/d' 'race: .*splat_cuda_bins.cu:[0-9]+' splat cuda/bins
+in_kernel last-cell-left-out watch $s/splat_cuda_bins.cu 's/b1 < 0 ? l.n1 - 1/b1 < 0 ? 0/' FAIL splat cuda/bins
+in_kernel channel-left-out watch kernels/l2force/l2force_cuda_grid.cu 's/MANY \&\& k > 0 ? sum/MANY \&\& k > 1 ? sum/' FAIL l2force cuda/grid
+in_kernel step-not-bounded watch kernels/steps/steps_cuda_grid.cu 's/fmin(first, most/fmax(first, most/' FAIL steps cuda/grid
 
 # slips in what stands on the CPU: NAME "SOURCE..." FILE EDIT FAMILY VARIANT
 in_check() { planted "$1" plain regbench "$2" "$3" "$4" FAIL {} check "$5" --variant "$6"; }
@@ -147,11 +157,12 @@ in_check width-not-corrected $u/currents.c $u/currents.c 's|RB_CURRENTS_CORRECTE
 in_check normals-turned cpu_ref/elements/elements_omp.c kernels/elements/elements_body.h 's|out\[0\] = a\[1\] \* b\[2\] - a\[2\] \* b\[1\]|out[0] = a[2] * b[1] - a[1] * b[2]|' elements cpu/omp
 in_check two-thirds-of-a-centre cpu_ref/elements/elements_omp.c kernels/elements/elements_body.h 's|(a\[k\] + b\[k\] + c\[k\]) / 3|(a[k] + b[k]) / 3|' elements cpu/omp
 in_check slab-too-narrow cpu_ref/splat/splat_omp.c cpu_ref/splat/splat_omp.c 's|for (int i = 0; i < (d->basis == RB_SPLAT_LINEAR ? 2 : 4); i++)|for (int i = 0; i < 1; i++)|' splat cpu/omp
+c=solvers/currents
 # in_currents NAME "SOURCE..." FILE EDIT: a slip that test_currents must see
 in_currents() { planted "$1" plain test_currents "$2" "$3" "$4" FAILED {}; }
-in_currents surfaces-pushed-away solvers/currents/currents.c solvers/currents/currents.c 's|3 \* s->n, -c->weight, s->part|3 * s->n, c->weight, s->part|'
-in_currents fixed-norm-moves solvers/currents/surface_match.c solvers/currents/surface_match.c 's|2 \* all - own + q->fixed_energy|2 * all - own + q->fixed_energy * (1 + own / q->fixed_energy)|'
-in_currents vertices-stay solvers/currents/currents.c solvers/currents/currents.c 's|dt, c->moved, 0, rb_array_none(), 1, c->x|0.5 * dt, c->moved, 0, rb_array_none(), 1, c->x|'
+in_currents surfaces-pushed-away $c/currents_iteration.c $c/currents_iteration.c 's/n, c->weight, of_one(c, c->force)/n, -c->weight, of_one(c, c->force)/'
+in_currents fixed-norm-moves $c/surface_match.c $c/surface_match.c 's/2 \* kept\[1\] - kept\[0\] + q->fixed_energy/2 * kept[1] + q->fixed_energy/'
+in_currents vertices-stay $c/currents_iteration.c $c/currents_iteration.c 's/3 \* s->vertices, -1, s->moved/3 * s->vertices, -0.5, s->moved/'
 
 # in_atlas NAME "SOURCE..." FILE EDIT [COMMAND...]: a slip that test_atlas must see
 in_atlas() {
@@ -160,7 +171,7 @@ in_atlas() {
   planted "$name" plain test_atlas "$sources" "$file" "$edit" FAILED "$@" {}
 }
 a=solvers/atlas
-in_atlas force-away-from-the-mean cpu_ref/l2force/l2force_omp.c cpu_ref/l2force/l2force_real.h 's/REAL d = mean\[i\] - image\[i\],/REAL d = image[i] - mean[i],/'
+in_atlas force-away-from-the-mean cpu_ref/l2force/l2force_omp.c cpu_ref/l2force/l2force_real.h 's/REAL d = m\[i\] - v\[i\],/REAL d = v[i] - m[i],/'
 in_atlas gamma-as-printed cpu_ref/helmholtz/helmholtz_fftw.c kernels/helmholtz/helmholtz_symbol.h 's/lambda = gamma - alpha/lambda = -gamma - alpha/'
 in_atlas omega-of-the-sum kernels/helmholtz/helmholtz.c kernels/helmholtz/helmholtz.c 's|rho = sum / diagonal|rho = 3 * sum / diagonal|'
 in_atlas mean-one-iteration-late $a/atlas.c $a/atlas.c 's/^    RB_TRY(rb_atlas_update_mean(a));$/;/; s/^    if (it == iterations) break;$/    if (it == iterations) break;\n    RB_TRY(rb_atlas_update_mean(a));/'
@@ -170,13 +181,14 @@ in_atlas displacement-not-scaled $a/atlas_levels.c $a/atlas_levels.c 's|(float)(
 in_atlas half-a-voxel-off datasets/resample.c datasets/resample.c 's|((double)i + 0.5) \* s - 0.5|(double)i * s|'
 planted box-too-small plain test_atlas_options $a/atlas_clip.c $a/atlas_clip.c 's|b->greatest\[axis\] + a->options.clip|b->greatest[axis] - 3 * a->options.clip|' FAILED {}
 planted streamed-velocity-lost plain test_atlas_options $a/atlas_stream.c $a/atlas_stream.c 's|if (m->v.data) RB_TRY(download(a->backend, buffer->v, m->v));|;|' FAILED {}
-if grep -q '^RB_CUDA:.*=EMULATED' "$build/CMakeCache.txt"; then # what runs side by side
-  twins() { planted "$1" "plain watch" test_cuda_twins "$2" "$2" "$3" FAILED {} 'replays*'; }
-  twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(streams\[k\], fork_event, 0));/;/'
-  twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends\[k\], 0));/;/'
-  twins workspaces-shared $a/atlas_replay.c 's/return &a->work\[k % a->concurrent\];/return \&a->work[k % a->concurrent \& 1];/'
-  twins downloaded-too-soon $a/atlas_stream.c 's/download_image(a, &a->buffers\[(k - 1) % RB_BUFFERS\], &a->member\[k - 1\])/download_image(a, \&a->buffers[k % RB_BUFFERS], \&a->member[k])/'
-fi
+# what runs side by side, executed on a CPU
+emulated=none
+grep -q '^RB_CUDA:.*=EMULATED' "$build/CMakeCache.txt" && emulated="plain watch"
+twins() { planted "$1" "$emulated" test_cuda_twins "$2" "$2" "$3" FAILED {} 'replays*'; }
+twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(streams\[k\], fork_event, 0));/;/'
+twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends\[k\], 0));/;/'
+twins workspaces-shared $a/atlas_replay.c 's/return &a->work\[k % a->concurrent\];/return \&a->work[k % a->concurrent \& 1];/'
+twins downloaded-too-soon $a/atlas_stream.c 's/download_image(a, &a->buffers\[(k - 1) % RB_BUFFERS\], &a->member\[k - 1\])/download_image(a, \&a->buffers[k % RB_BUFFERS], \&a->member[k])/'
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   planted divided-by-the-own-images plain test_atlas_team $a/atlas_level.c $a/atlas_level.c 's/rb_average_finish(a->average, a->count,/rb_average_finish(a->average, a->own,/' FAILED mpirun --oversubscribe -n 2 {}
