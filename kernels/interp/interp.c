@@ -93,6 +93,10 @@ int rb_interp_weight_bits(const rb_variant *variant) {
   const rb_interp_ops *ops = variant->ops;
   return ops ? ops->weight_bits : 0;
 }
+double rb_interp_fetches(const rb_variant *variant, const rb_interp_desc *desc, int64_t np) {
+  const rb_interp_ops *ops = variant->ops;
+  return ops ? (double)ops->fetches * desc->components * (double)np : 0;
+}
 
 /* Rounding: sums of up to 64 products whose weights sum to at most 1.25^3 in modulus, behind a prefilter
  * of gain 3^1.5 for the B-spline. An 8-bit fraction shifts each axis by up to 2^-9 cell, so neighbouring

@@ -54,10 +54,13 @@ typedef struct {
   rb_status (*eval)(rb_interp_plan *plan, int64_t np, const void *x, void *out);
   void (*destroy)(rb_interp_plan *plan);
   int weight_bits; /* 8: the texture unit's fraction; 0: weights in the field's own precision */
+  int fetches;     /* trilinear ones of the texture unit, a point and component; 0: none */
 } rb_interp_ops;
 
 /* The variant's weight_bits; 0 where it is not built. */
 int rb_interp_weight_bits(const rb_variant *variant);
+/* Trilinear fetches of the texture unit for np points. */
+double rb_interp_fetches(const rb_variant *variant, const rb_interp_desc *desc, int64_t np);
 
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes or components below 1. */
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out);

@@ -47,5 +47,5 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_global = {brick_supports, brick_plan_create, brick_load,
-                                                   eval,           brick_destroy,     0};
+extern "C" const rb_interp_ops rb_interp_global = {
+    brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0, 0};

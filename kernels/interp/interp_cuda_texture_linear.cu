@@ -14,5 +14,5 @@ static __device__ float fetch(cudaTextureObject_t t, float x1, float x2, float x
   return rb_fetch3(t, (x3 + 0.5f) * s.s3, (x2 + 0.5f) * s.s2, (x1 + 0.5f) * s.s1);
 }
 
-extern "C" const rb_interp_ops rb_interp_txtlin = {supports,        plan, texture_load, texture_eval<fetch>,
-                                                   texture_destroy, 8};
+extern "C" const rb_interp_ops rb_interp_txtlin = {supports, plan, texture_load, texture_eval<fetch>, texture_destroy,
+                                                   8,        1};

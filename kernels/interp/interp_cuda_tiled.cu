@@ -219,5 +219,5 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_tiled = {brick_supports, brick_plan_create, brick_load,
-                                                  eval,           brick_destroy,     0};
+extern "C" const rb_interp_ops rb_interp_tiled = {
+    brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0, 0};

@@ -200,10 +200,12 @@ static int stopped(const rb_currents *s) { return s->interrupted && *s->interrup
 static rb_status drift(rb_currents *s, double *out) {
   rb_status st = RB_OK;
   const int64_t n = s->vertices;
-  double sum = 0, *x = malloc(9 * (size_t)n * sizeof *x), *u = x + 3 * n, *start = u + 3 * n;
+  double sum = 0, *x = NULL;
   *out = 0;
-  if (!s->surfaces) goto done;
+  if (!s->surfaces) return RB_OK;
+  x = malloc(9 * (size_t)n * sizeof *x);
   RB_CHECK(x, RB_ENOMEM, "host memory");
+  double *const u = x + 3 * n, *const start = u + 3 * n;
   RB_TRY(rb_interp_load(s->velocity, s->u)); /* the plan of three components reads u here */
   RB_TRY(rb_interp_eval(s->velocity, n, s->x, s->moved));
   RB_TRY(rb_array_get_doubles(s->x, x));

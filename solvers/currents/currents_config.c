@@ -81,24 +81,24 @@ done:
 
 /* Bytes of the surfaces' sums: a mesh's grid, spectrum and splat sums, and what is held an element. An upper
  * estimate: the mesh with the widest kernel's margin at the narrowest kernel's spacing, over the images' grid, for
- * every surface, though a level has one width. 34 values a face and 16 a vertex cover the arrays of surface_match
- * and of the carried surface; on a GPU the sums of the splat are whole numbers of 64 bits. */
+ * every surface, though a level has one width. 34 values a face and 24 a vertex cover the arrays of surface_match
+ * and of the carried surface; on a GPU the sums of a splat are whole numbers of 64 bits, for each mesh and once for
+ * the images' grid. */
 static size_t surface_bytes(const rb_currents_options *o, const rb_currents_config *c, const rb_problem_shape *shape,
                             double widest, double narrowest) {
   const size_t size = rb_dtype_size(c->dtype);
   const double low[3] = {0, 0, 0},
                high[3] = {(double)shape->grid.n[0], (double)shape->grid.n[1], (double)shape->grid.n[2]};
   rb_currents_desc d = {.sigma = widest, .spacing = o->mesh > 0 ? o->mesh * narrowest : 1};
-  size_t elements = (size_t)shape->faces * 34 * size + (size_t)shape->vertices * 16 * size;
+  size_t elements = (size_t)shape->faces * 34 * size + (size_t)shape->vertices * 24 * size;
   if (!shape->surfaces) return 0;
-  if (c->backend == RB_CPU) elements += (size_t)shape->faces * 4 * sizeof(int32_t);
+  elements += c->backend == RB_CPU ? (size_t)shape->faces * 4 * sizeof(int32_t)
+                                   : 3 * (size_t)rb_grid_points(shape->grid) * sizeof(int64_t);
   if ((o->method + 1) % 4 == RB_CURRENTS_EXACT) return elements + (size_t)shape->faces * 48 * sizeof(float);
   rb_currents_fit_grid(low, high, &d);
   const size_t m = (size_t)rb_grid_points(d.grid);
   return elements +
-         (size_t)shape->surfaces * (8 * m * size + (c->backend == RB_CUDA ? 3 * m * (sizeof(int64_t) + size) : 0)) +
-         (c->backend == RB_CUDA ? (size_t)shape->surfaces * 3 * (size_t)rb_grid_points(shape->grid) * sizeof(int64_t)
-                                : 0);
+         (size_t)shape->surfaces * (8 * m * size + (c->backend == RB_CUDA ? 3 * m * (sizeof(int64_t) + size) : 0));
 }
 
 /* For the greatest of all levels, as plans of levels replace each other. */

@@ -7,6 +7,8 @@
 #include "experiments/runner/workloads/image_statistics.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/statistics.h"
+#include "kernels/interp/interp.h"
+#include "kernels/registry/registry.h"
 
 #include <math.h>
 
@@ -48,7 +50,7 @@ static void an_invalid_case_has_no_time(void **s) {
   for (int valid = 0; valid < 2; valid++) {
     rb_case made = {.method = &(rb_method){.label = "m", .kind = "copy"}, .variant = &rb_probe_family.variants[0]};
     rb_case_result r = {.c = &made, .status = valid ? RB_CASE_VALID : RB_CASE_INVALID, .ran = 1, .timed = 1};
-    rb_outcome o = {.details = json_pack("{s:f}", "seconds", 1.0)};
+    rb_outcome o = {.details = json_pack("{s:f}", "seconds", 1.0), .fetches = 32};
     rb_outcome_metric(&o, "error_rms", 0.1, "1", "");
     rb_outcome_metric(&o, "time_step", 2, "s", "");
     rb_outcome_metric(&o, "pair_rate", 3, "1/s", "");
@@ -56,11 +58,29 @@ static void an_invalid_case_has_no_time(void **s) {
     r.outcome = o, r.copy_roof = 16, r.timing = (rb_timing){.median = 1, .energy = NAN, .stop = ""};
     json_t *c = rb_case_json(&r);
     assert_true(rb_json_metric(c, "error_rms") == 0.1);
-    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 8 : 1);
+    assert_int_equal(json_object_size(json_object_get(c, "metrics")), valid ? 9 : 1);
     assert_true(!valid || (rb_json_metric(c, "rate_field") == 4 && rb_json_metric(c, "percent_field") == 25));
+    assert_true(!valid || rb_json_metric(c, "fetch_rate") == 32);
     assert_int_equal(json_object_get(c, "details") != NULL, valid);
     rb_case_result_free(&r);
     json_decref(c);
+  }
+}
+
+/* What of a variant's work the texture unit does; nothing where it is not built. */
+static void texture_fetches_are_counted(void **s) {
+  (void)s;
+  static const struct {
+    const char *name;
+    int each;
+  } known[] = {{"cuda/texture-linear", 1},  {"cuda/texture-lagrange", 27},
+               {"cuda/texture-bspline", 8}, {"cuda/texture-lookup-lagrange", 0},
+               {"cuda/march", 0},           {"cpu/omp", 0}};
+  const rb_interp_desc d = {.components = 3};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    const rb_variant *v;
+    assert_int_equal(rb_variant_find(&rb_interp_family, known[i].name, &v), RB_OK);
+    assert_true(rb_interp_fetches(v, &d, 10) == (v->ops ? 30 * known[i].each : 0));
   }
 }
 
@@ -108,8 +128,11 @@ static void times_that_physics_forbids(void **s) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(image_statistics),           cmocka_unit_test(medians_and_intervals),
-      cmocka_unit_test(metrics_are_not_dropped),    cmocka_unit_test(an_invalid_case_has_no_time),
+      cmocka_unit_test(image_statistics),
+      cmocka_unit_test(medians_and_intervals),
+      cmocka_unit_test(metrics_are_not_dropped),
+      cmocka_unit_test(an_invalid_case_has_no_time),
+      cmocka_unit_test(texture_fetches_are_counted),
       cmocka_unit_test(times_that_physics_forbids),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

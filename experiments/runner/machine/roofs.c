@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-static const char *const roof_names[] = {"cpu/copy", "cpu/fma", "cuda/copy", "cuda/fma", "cuda/exp2", "cuda/l2"};
+static const char *const roof_names[] = {"cpu/copy",  "cpu/fma", "cuda/copy",   "cuda/fma",
+                                         "cuda/exp2", "cuda/l2", "cuda/texture"};
 enum { ROOFS = sizeof roof_names / sizeof *roof_names };
 
 /* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
@@ -27,6 +28,7 @@ double rb_copy_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 2 : 0)
 double rb_fma_roof(rb_backend_kind kind) { return roof(kind == RB_CUDA ? 3 : 1); }
 double rb_cache_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(5) : NAN; }
 double rb_exp2_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(4) : NAN; }
+double rb_texture_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(6) : NAN; }
 
 json_t *rb_roofs_json(void) {
   json_t *roofs = json_object();

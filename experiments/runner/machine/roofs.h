@@ -12,6 +12,8 @@ double rb_copy_roof(rb_backend_kind kind);
 /* FLOP/s of multiply-adds in registers; exponentials a second (CUDA only), likewise. */
 double rb_fma_roof(rb_backend_kind kind);
 double rb_exp2_roof(rb_backend_kind kind);
+/* Trilinear fetches/s of the texture units. */
+double rb_texture_roof(rb_backend_kind kind);
 /* Reads of a GPU's L2 cache. */
 double rb_cache_roof(rb_backend_kind kind);
 /* All roofs by their probes' names. New reference. */

@@ -181,6 +181,8 @@ static void add_timing(json_t *j, const rb_case_result *r) {
   if (o->flops > 0) set_metric(metrics, "flop_rate", o->flops / t->median, "FLOP/s", "work.flops / time");
   if (o->pairs > 0)
     set_metric(metrics, "pair_rate", o->pairs / t->median, "1/s", "pairs of points, each counted twice, / time");
+  if (o->fetches > 0)
+    set_metric(metrics, "fetch_rate", o->fetches / t->median, "1/s", "trilinear fetches of the texture unit / time");
   if (isfinite(t->energy)) set_metric(metrics, "energy", t->energy, "J", "NVML energy counter / runs");
 }
 

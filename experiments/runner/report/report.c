@@ -90,7 +90,7 @@ static void provenance(const rb_judged *j, FILE *out) {
   const char *name;
   json_t *value;
   json_object_foreach((json_t *)roofs, name, value) {
-    const int count = strstr(name, "exp2") != NULL; /* neither bytes nor FLOPs */
+    const int count = strstr(name, "exp2") || strstr(name, "texture"); /* neither bytes nor FLOPs */
     char text[64];
     rb_format_value(json_number_value(value),
                     count                 ? "1/s"

@@ -89,10 +89,12 @@ static void add_memory(const rb_case *c, const rb_workload *w, size_t peak, int 
 /* Work against the arithmetic that bounds it. */
 static void add_arithmetic_roofs(const rb_backend *b, double seconds, rb_outcome *o) {
   const double arithmetic = 100 * o->flops / seconds / rb_fma_roof(b->kind),
-               exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0;
+               exponentials = o->pairs > 0 ? 100 * o->pairs / seconds / rb_exp2_roof(b->kind) : 0,
+               fetches = o->fetches > 0 ? 100 * o->fetches / seconds / rb_texture_roof(b->kind) : 0;
   if (exponentials > 0)
     rb_outcome_metric(o, "percent_exp2", exponentials, "%",
                       "100 pair_rate / measured exponentials; a pair used for both its points needs one");
+  if (fetches > 0) rb_outcome_metric(o, "percent_texture", fetches, "%", "100 fetch_rate / measured fetches");
   if (arithmetic > 0) rb_outcome_metric(o, "percent_fma", arithmetic, "%", "100 flop_rate / measured multiply-adds");
 }
 

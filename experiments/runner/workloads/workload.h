@@ -42,6 +42,7 @@ typedef struct {
   int class_count;
   double flops, bytes;                  /* useful work of one run, the family's model */
   double pairs;                         /* of points, evaluated by one run; 0: the workload has none */
+  double fetches;                       /* trilinear ones of the texture unit by one run; 0: the variant has none */
   double paper_flops, paper_bytes;      /* the paper's own count of the same run; 0: it has none */
   char data_file[128], data_sha256[65]; /* the image that was read; "": none */
   rb_pictures pictures;                 /* files beside the record, which tells them as details.<pictures_name> */

@@ -246,6 +246,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     return verify_prefilter(s, o);
   }
   o->flops = rb_interp_flops(&s->desc, s->n), o->bytes = rb_interp_bytes(&s->desc, s->n);
+  o->fetches = rb_interp_fetches(s->c->variant, &s->desc, s->n);
   o->paper_flops = rb_interp_paper_flops(tag) * n, o->paper_bytes = o->paper_flops > 0 ? 20 * n : 0;
   got = malloc(bytes_of(s->c));
   RB_CHECK(got, RB_ENOMEM, "host memory");
