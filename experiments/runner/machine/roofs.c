@@ -6,10 +6,14 @@
 #include "kernels/registry/registry.h"
 
 #include <math.h>
+#include <string.h>
 
-static const char *const roof_names[] = {"cpu/copy",  "cpu/fma", "cuda/copy",   "cuda/fma",
-                                         "cuda/exp2", "cuda/l2", "cuda/texture"};
-enum { ROOFS = sizeof roof_names / sizeof *roof_names };
+/* A probe and what its rate counts. */
+static const struct {
+  const char *name, *unit;
+} roofs[] = {{"cpu/copy", "B/s"},  {"cpu/fma", "FLOP/s"}, {"cuda/copy", "B/s"},   {"cuda/fma", "FLOP/s"},
+             {"cuda/exp2", "1/s"}, {"cuda/l2", "B/s"},    {"cuda/texture", "1/s"}};
+enum { ROOFS = sizeof roofs / sizeof *roofs };
 
 /* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
 static double roof(int which) {
@@ -18,7 +22,7 @@ static double roof(int which) {
   if (rb_interrupted) return NAN;
   if (value[which] == 0) {
     value[which] = NAN;
-    if (rb_variant_find(&rb_probe_family, roof_names[which], &v) == RB_OK && rb_variant_timed(v) == RB_OK)
+    if (rb_variant_find(&rb_probe_family, roofs[which].name, &v) == RB_OK && rb_variant_timed(v) == RB_OK)
       rb_probe_measure(v, 0, 11, &value[which]);
     rb_clear();
   }
@@ -31,10 +35,16 @@ double rb_exp2_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(4) : N
 double rb_texture_roof(rb_backend_kind kind) { return kind == RB_CUDA ? roof(6) : NAN; }
 
 json_t *rb_roofs_json(void) {
-  json_t *roofs = json_object();
+  json_t *all = json_object();
   for (int i = 0; i < ROOFS; i++) {
     double v = roof(i);
-    if (v == v) json_object_set_new(roofs, roof_names[i], json_real(v));
+    if (v == v) json_object_set_new(all, roofs[i].name, json_real(v));
   }
-  return roofs;
+  return all;
+}
+
+const char *rb_roof_unit(const char *name) {
+  for (int i = 0; i < ROOFS; i++)
+    if (strcmp(roofs[i].name, name) == 0) return roofs[i].unit;
+  return "B/s";
 }

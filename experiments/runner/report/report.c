@@ -4,6 +4,7 @@
 #include "datasets/manifest.h"
 #include "experiments/runner/descriptor/cases.h"
 #include "experiments/runner/machine/environment.h"
+#include "experiments/runner/machine/roofs.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
@@ -90,14 +91,10 @@ static void provenance(const rb_judged *j, FILE *out) {
   const char *name;
   json_t *value;
   json_object_foreach((json_t *)roofs, name, value) {
-    const int count = strstr(name, "exp2") || strstr(name, "texture"); /* neither bytes nor FLOPs */
+    const char *unit = rb_roof_unit(name);
     char text[64];
-    rb_format_value(json_number_value(value),
-                    count                 ? "1/s"
-                    : strstr(name, "fma") ? "FLOP/s"
-                                          : "B/s",
-                    text, sizeof text);
-    fprintf(out, "; %s %s%s", name, text, count ? " 1/s" : "");
+    rb_format_value(json_number_value(value), unit, text, sizeof text);
+    fprintf(out, "; %s %s%s", name, text, strcmp(unit, "1/s") == 0 ? " 1/s" : "");
   }
   fprintf(out, ".\n\n");
   plugins(j->record, out);
