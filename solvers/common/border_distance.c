@@ -3,6 +3,8 @@
  * other, each line by the lower envelope of parabolas (Felzenszwalb and Huttenlocher 2012). */
 #include "solvers/common/border_distance.h"
 
+#include "solvers/common/overlap.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -55,22 +57,43 @@ static int on_border(const region *r, const float *map, int64_t i) {
   return 0;
 }
 
-/* 0: neither map holds the label, or only one does. */
-static int find_box(region *r, const float *a, const float *b) {
-  int64_t high[3] = {-1, -1, -1}, in_a = 0, in_b = 0;
-  for (int k = 0; k < 3; k++) r->low[k] = r->grid.n[k];
-  for (int64_t i = 0; i < rb_grid_points(r->grid); i++) {
-    if (a[i] != r->label && b[i] != r->label) continue;
-    const int64_t x[3] = {i / r->grid.n[2] / r->grid.n[1], i / r->grid.n[2] % r->grid.n[1], i % r->grid.n[2]};
-    for (int k = 0; k < 3; k++) {
-      if (x[k] < r->low[k]) r->low[k] = x[k];
-      if (x[k] > high[k]) high[k] = x[k];
-    }
-    in_a += a[i] == r->label, in_b += b[i] == r->label;
+static void extend(rb_label_box *box, const int64_t low[3], const int64_t high[3]) {
+  for (int k = 0; k < 3; k++) {
+    if (low[k] < box->low[k]) box->low[k] = low[k];
+    if (high[k] > box->high[k]) box->high[k] = high[k];
   }
-  if (!in_a || !in_b) return 0;
-  r->box = rb_grid_make(high[0] - r->low[0] + 1, high[1] - r->low[1] + 1, high[2] - r->low[2] + 1);
-  return 1;
+}
+/* Of planes of x1, which threads share. */
+static void look_at_plane(rb_grid g, const float *const maps[2], int64_t plane, int count, rb_label_box *box) {
+  const int64_t each = g.n[1] * g.n[2];
+  for (int64_t i = plane * each; i < (plane + 1) * each; i++)
+    for (int m = 0; m < 2; m++) {
+      const float v = maps[m][i];
+      if (!(v >= 0 && v < (float)count) || v != floorf(v)) continue;
+      const int64_t x[3] = {plane, i / g.n[2] % g.n[1], i % g.n[2]};
+      rb_label_box *own = &box[(int)v];
+      own->in[m]++;
+      extend(own, x, x);
+    }
+}
+static void empty(rb_grid g, int count, rb_label_box *box) {
+  for (int l = 0; l < count; l++) box[l] = (rb_label_box){{g.n[0], g.n[1], g.n[2]}, {-1, -1, -1}, {0, 0}};
+}
+void rb_label_boxes(rb_grid grid, const float *a, const float *b, int count, rb_label_box *out) {
+  const float *const maps[2] = {a, b};
+  empty(grid, count, out);
+#pragma omp parallel
+  {
+    rb_label_box own[RB_LABELS];
+    empty(grid, count, own);
+#pragma omp for schedule(static)
+    for (int64_t plane = 0; plane < grid.n[0]; plane++) look_at_plane(grid, maps, plane, count, own);
+#pragma omp critical(rb_label_boxes)
+    for (int l = 0; l < count; l++) {
+      extend(&out[l], own[l].low, own[l].high);
+      for (int m = 0; m < 2; m++) out[l].in[m] += own[l].in[m];
+    }
+  }
 }
 
 /* Squared distances of all voxels of the box to map's border. */
@@ -112,14 +135,16 @@ static double percentile(const double *sorted, int64_t count, double part) {
 }
 
 rb_status rb_border_distance_of(rb_grid grid, const double spacing[3], const float *a, const float *b, float label,
-                                rb_border_distance *out) {
+                                const rb_label_box *box, rb_border_distance *out) {
   rb_status st = RB_OK;
-  region r = {.grid = grid, .label = label};
+  region r = {.grid = grid, .label = label, .low = {box->low[0], box->low[1], box->low[2]}};
   const float *maps[2] = {a, b};
   double *f = NULL, *d = NULL, sum = 0;
   int64_t all = 0;
   *out = (rb_border_distance){NAN, NAN, NAN};
-  if (!find_box(&r, a, b)) return RB_OK;
+  if (!box->in[0] || !box->in[1]) return RB_OK;
+  r.box =
+      rb_grid_make(box->high[0] - box->low[0] + 1, box->high[1] - box->low[1] + 1, box->high[2] - box->low[2] + 1);
   f = malloc((size_t)rb_grid_points(r.box) * sizeof *f), d = malloc((size_t)rb_grid_points(r.box) * sizeof *d);
   RB_CHECK(f && d, RB_ENOMEM, "host memory: %zu bytes for distances", (size_t)rb_grid_points(r.box) * sizeof *f);
   for (int k = 0; k < 2; k++) {

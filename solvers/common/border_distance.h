@@ -14,8 +14,15 @@ typedef struct {
   double mean;    /* over the border voxels of both, each to the other border, mm */
 } rb_border_distance;
 
-/* Of the voxels of a and of b that hold `label`; all NaN where one holds none. spacing: mm along x1, x2, x3.
- * RB_ENOMEM. */
+/* Where voxels of a label lie in either of two maps: from low to high, and how many of them each has. */
+typedef struct {
+  int64_t low[3], high[3], in[2];
+} rb_label_box;
+/* Of all labels 0 to count - 1, at most RB_LABELS, in one pass by all cores. */
+void rb_label_boxes(rb_grid grid, const float *a, const float *b, int count, rb_label_box *out);
+
+/* Of the voxels of a and of b that hold `label`; all NaN where one holds none. spacing: mm along x1, x2, x3. box: the
+ * label's. RB_ENOMEM. */
 rb_status rb_border_distance_of(rb_grid grid, const double spacing[3], const float *a, const float *b, float label,
-                                rb_border_distance *out);
+                                const rb_label_box *box, rb_border_distance *out);
 #endif

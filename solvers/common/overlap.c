@@ -20,6 +20,8 @@ int64_t rb_overlap_first_bad(int64_t n, const float *labels) {
 rb_overlap rb_overlap_of(int64_t n, const float *a, const float *b) {
   int64_t in_a[RB_LABELS] = {0}, in_b[RB_LABELS] = {0}, both[RB_LABELS] = {0}, any_a = 0, any_b = 0, any_both = 0;
   rb_overlap o = {.least = NAN};
+#pragma omp parallel for schedule(static) \
+    reduction(+ : in_a[:RB_LABELS], in_b[:RB_LABELS], both[:RB_LABELS], any_a, any_b, any_both)
   for (int64_t i = 0; i < n; i++) {
     const int la = is_label(a[i]) ? (int)a[i] : 0, lb = is_label(b[i]) ? (int)b[i] : 0;
     in_a[la]++, in_b[lb]++;

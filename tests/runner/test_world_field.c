@@ -165,6 +165,14 @@ static void labels_stay_labels(void **state) {
   free(out), rb_volume_free(&image), rb_world_field_free(&f);
 }
 
+static rb_border_distance between(rb_grid g, const double spacing[3], const float *a, const float *b, int label) {
+  rb_label_box box[8];
+  rb_border_distance d;
+  rb_label_boxes(g, a, b, 8, box);
+  ok(rb_border_distance_of(g, spacing, a, b, (float)label, &box[label], &d));
+  return d;
+}
+
 /* Two boxes, one moved: borders by hand. */
 static void borders(void **state) {
   (void)state;
@@ -177,12 +185,17 @@ static void borders(void **state) {
     a[i] = x >= 2 && x < 5 && y >= 2 && y < 6 && z >= 3 && z < 8 ? 7 : 0;
     b[i] = x >= 2 && x < 5 && y >= 2 && y < 6 && z >= 6 && z < 11 ? 7 : 0;
   }
-  ok(rb_border_distance_of(g, spacing, a, a, 7, &d));
+  d = between(g, spacing, a, a, 7);
   assert_true(d.hd95 == 0 && d.mean == 0 && d.largest == 0);
-  ok(rb_border_distance_of(g, spacing, a, b, 7, &d));
+  d = between(g, spacing, a, b, 7);
   assert_true(fabs(d.largest - 3) < 1e-12 && fabs(d.hd95 - 3) < 1e-12 && d.mean > 0 && d.mean < 3);
-  ok(rb_border_distance_of(g, spacing, a, b, 5, &d));
+  d = between(g, spacing, a, b, 5);
   assert_true(isnan(d.hd95) && isnan(d.mean));
+  rb_label_box box[8];
+  rb_label_boxes(g, a, b, 8, box);
+  assert_true(box[7].in[0] == 60 && box[7].in[1] == 60 && box[0].in[0] == rb_grid_points(g) - 60);
+  assert_true(box[7].low[0] == 2 && box[7].high[0] == 4 && box[7].low[2] == 3 && box[7].high[2] == 10);
+  assert_true(box[5].in[0] == 0 && box[5].in[1] == 0);
   /* against all pairs, of two rough regions */
   for (int64_t i = 0; i < rb_grid_points(g); i++)
     a[i] = rb_rng_symmetric(1, (uint64_t)i) > 0.8, b[i] = rb_rng_symmetric(2, (uint64_t)i) > 0.9;
@@ -198,7 +211,7 @@ static void borders(void **state) {
                                       pow((double)(i % 14 - j % 14), 2));
       largest = fmax(largest, sqrt(nearest));
     }
-  ok(rb_border_distance_of(g, spacing, a, b, 1, &d)); /* so sparse that all voxels are border */
+  d = between(g, spacing, a, b, 1); /* so sparse that all voxels are border */
   assert_true(fabs(d.largest - largest) < 1e-9 && d.hd95 <= d.largest && d.mean <= d.hd95);
 }
 

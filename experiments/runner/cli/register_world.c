@@ -57,7 +57,7 @@ static void forward(const void *context, const double p[3], double q[3]) {
   rb_world_move(1, &m->field, p, moved);
   rb_affine_point(&m->after, moved, q);
 }
-/* Many threads: what is left is the worst of all. */
+/* Many threads: what is left is the worst of all; few come with a worse one. */
 static void backward(const void *context, const double p[3], double q[3]) {
   map_of_pair *m = (map_of_pair *)(uintptr_t)context;
   double there[3];
@@ -67,8 +67,15 @@ static void backward(const void *context, const double p[3], double q[3]) {
 #pragma omp atomic
     m->lost++;
   }
+  double worst;
+#pragma omp atomic read
+  worst = m->left;
+  if (!(left > worst)) return;
 #pragma omp critical(register_world_left)
-  m->left = fmax(m->left, left);
+  if (left > m->left) {
+#pragma omp atomic write
+    m->left = left;
+  }
 }
 
 /* The geometry that a file of the template has for the map: its own behind the alignment, or, where images are

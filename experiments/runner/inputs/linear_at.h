@@ -5,19 +5,19 @@
 
 #include "kernels/base/grid.h"
 
-/* f [n] at x in voxels, clamped to the grid. */
+/* f [n] at x in voxels, clamped to the grid. Bit k of a corner is the step along axis k + 1. */
 static inline double rb_linear_at(rb_grid g, const float *f, const double x[3]) {
-  double sum = 0;
-  for (int corner = 0; corner < 8; corner++) {
-    double weight = 1;
-    int64_t at[3];
-    for (int a = 0; a < 3; a++) {
-      const double most = (double)(g.n[a] - 1), y = x[a] < 0 ? 0 : x[a] > most ? most : x[a];
-      const int64_t low = (int64_t)y;
-      weight *= corner >> a & 1 ? y - (double)low : 1 - (y - (double)low);
-      at[a] = low + (corner >> a & 1) < g.n[a] ? low + (corner >> a & 1) : g.n[a] - 1;
-    }
-    sum += weight * (double)f[(at[0] * g.n[1] + at[1]) * g.n[2] + at[2]];
+  int64_t at[3][2];
+  double weight[3][2], sum = 0;
+  for (int a = 0; a < 3; a++) {
+    const double most = (double)(g.n[a] - 1), y = x[a] < 0 ? 0 : x[a] > most ? most : x[a];
+    const int64_t low = (int64_t)y;
+    weight[a][1] = y - (double)low, weight[a][0] = 1 - weight[a][1];
+    at[a][0] = low, at[a][1] = low + 1 < g.n[a] ? low + 1 : low;
+  }
+  for (int c = 0; c < 8; c++) {
+    const int i = c & 1, j = c >> 1 & 1, k = c >> 2;
+    sum += weight[0][i] * weight[1][j] * weight[2][k] * (double)f[(at[0][i] * g.n[1] + at[1][j]) * g.n[2] + at[2][k]];
   }
   return sum;
 }
