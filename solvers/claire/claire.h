@@ -90,6 +90,7 @@ typedef struct {
   rb_claire_iteration table[RB_CLAIRE_ITERATIONS];
   int rows;
   rb_profile profile, profile_objective, profile_gradient, profile_matvec; /* whole solve; and one call of each */
+  rb_profile profile_state, profile_incremental; /* the state within that objective; mt within that product */
 } rb_claire_result;
 
 typedef void (*rb_claire_hook)(void *context, const rb_claire_iteration *row);

@@ -61,8 +61,10 @@ rb_status rb_claire_objective(rb_claire *c, rb_array x, double *objective, rb_ar
   RB_TRY(rb_field_dot(c->field, c->unknowns, x, x, &square));
   c->is_zero = square == 0;
   if (!c->is_zero) RB_TRY(to_velocity(c, x, c->v));
+  const rb_profile before_state = rb_profile_now();
   RB_TRY(rb_transport_velocity(c->transport, c->is_zero ? rb_array_none() : c->v));
   RB_TRY(rb_transport_state(c->transport, c->template_image));
+  if (c->result) note(c, &c->result->profile_state, before_state);
   /* lambda(1) = m_R - m(1) */
   RB_TRY(rb_field_combine(c->field, c->n, 1, c->reference_image, -1,
                           rb_transport_history(c->transport, c->options.steps), 0, c->lambda));
@@ -98,7 +100,9 @@ rb_status rb_claire_hessian(rb_claire *c, rb_array x, rb_array y) {
     RB_TRY(rb_spectral_synthesise(c->spectral, x, c->b));
     direction = c->b;
   }
+  const rb_profile before_incremental = rb_profile_now();
   RB_TRY(rb_transport_incremental(c->transport, direction, c->lambda)); /* mt(1) */
+  if (c->result) note(c, &c->result->profile_incremental, before_incremental);
   RB_TRY(rb_field_combine(c->field, c->n, 0, rb_array_none(), 0, rb_array_none(), -1, c->lambda));
   RB_TRY(rb_transport_adjoint(c->transport, c->lambda, c->b));
   RB_TRY(regularised(c, x, y));

@@ -171,6 +171,7 @@ static rb_status begin_surface(rb_currents *s, const rb_surface_match_desc *d, i
 done:
   return st;
 }
+/* No sums of surfaces where their weight is 0. Waits for everything that has been begun. */
 static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   rb_status st = RB_OK;
   const rb_currents_method method = (rb_currents_method)((s->options.method + 1) % 4);
@@ -182,7 +183,7 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
     d.currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1; /* voxels */
   }
   rb_currents_forget(s);
-  if (!s->surfaces) return RB_OK;
+  if (!s->surfaces || !(s->options.surface_weight > 0)) return RB_OK;
   RB_TRY(rb_fork(s->backend, streams));
   for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
     rb_choose_stream(s->backend, k % streams);
@@ -190,6 +191,8 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   }
   const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
   if (st == RB_OK) st = joined;
+  RB_TRY(st);
+  RB_TRY(s->backend->sync());
 done:
   return st;
 }
@@ -235,13 +238,12 @@ done:
   return st;
 }
 
-/* One level; *moved: whether anything ever did. A level without force ends at once. */
+/* One level that has begun; *moved: whether anything ever did. A level without force ends at once. */
 static rb_status solve_level(rb_currents *s, const rb_currents_level *level, rb_currents_watch *watch, void *context,
                              int *moved, rb_currents_result *r, int number) {
   rb_status st = RB_OK;
   rb_currents_row rows[RB_CURRENTS_ROWS];
   int made = 0;
-  RB_TRY(begin_level(s, level));
   for (int done = 0; done < level->iterations && !stopped(s); done += made) {
     RB_TRY(rb_currents_iterations(s, level, level->iterations - done, r->iterations, rows, &made));
     for (int i = 0; i < made; i++) {
@@ -273,11 +275,15 @@ rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *cont
   *r = (rb_currents_result){.end = RB_END_ITERATIONS, .setup_seconds = s->setup_seconds};
   RB_TRY(rb_currents_levels(&s->options, level, &r->levels));
   RB_TRY(begin(s));
-  for (int l = 0; l < r->levels && !stopped(s); l++)
+  for (int l = 0; l < r->levels && !stopped(s); l++) {
+    const double begun = rb_now();
+    RB_TRY(begin_level(s, &level[l]));
+    r->level_seconds += rb_now() - begun;
     RB_TRY(solve_level(s, &level[l], watch, context, &moved, r, l + 1));
+  }
   if (stopped(s)) r->end = RB_END_INTERRUPTED;
   RB_TRY(s->backend->sync());
-  r->seconds = rb_now() - started;
+  r->seconds = rb_now() - started - r->level_seconds, r->setup_seconds += r->level_seconds;
   RB_TRY(drift(s, &r->drift)); /* outside the time */
 done:
   return st;

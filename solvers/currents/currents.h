@@ -57,7 +57,8 @@ typedef struct {
   int iterations, levels;
   double image_before, image_after, surface_before, surface_after; /* relative: 1 at the start of the last level */
   double drift;                                                    /* mean |h(x_v) - x_v(0)|, voxels */
-  double seconds, setup_seconds;
+  double seconds, setup_seconds; /* of the iterations; of everything before the first of each level */
+  double level_seconds;          /* of setup_seconds, what is made anew for each level */
 } rb_currents_result;
 
 rb_status rb_currents_solver_create(const rb_variant *v, const rb_currents_options *o, const rb_problem *problem,

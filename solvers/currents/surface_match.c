@@ -109,27 +109,27 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
 done:
   return st;
 }
-/* <T, T> by a mesh of its own that goes at once, with the same grid as the union's: the same discretisation error in
- * both. The fixed surface's part of the union is put in place here; evaluations write the other part only. */
-static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
+/* One plan of the union, -T at its end for good; evaluations write the other part only. <T, T> comes from it with S
+ * in its places but without moments: the same discretisation error as in the union's energy. */
+static rb_status open_mesh(rb_surface_match *q, const rb_variant *v, const rb_surface *moving) {
   rb_status st = RB_OK;
-  const int64_t all = q->faces + q->fixed_faces;
-  rb_currents_plan *alone = NULL;
   rb_currents_desc d = q->d;
-  d.sources = q->fixed_faces, d.targets = 1; /* energy alone */
-  RB_TRY(rb_currents_create(v, &d, &alone));
-  RB_TRY(rb_currents_load(alone, q->fixed_c, q->fixed_m));
-  RB_TRY(rb_currents_energy(alone, &q->fixed_energy));
-  rb_currents_destroy(alone);
-  alone = NULL;
-  d.sources = all, d.targets = q->faces; /* read at S only */
+  rb_array x = rb_array_none();
+  d.sources = q->faces + q->fixed_faces, d.targets = q->faces; /* read at S only */
   RB_TRY(rb_currents_create(v, &d, &q->moving));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_c));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * all, &q->both_m));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_c));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_m));
+  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * moving->vertices, &x));
+  RB_TRY(rb_array_put_doubles(x, moving->x));
+  RB_TRY(rb_elements_measure(q->elements, x, q->c, q->m));
+  RB_TRY(rb_array_fill(q->both_m, 0));
+  RB_TRY(put(q, q->c, q->faces, 0, q->both_c));
   RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, q->both_c));
   RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, q->both_m));
+  RB_TRY(rb_currents_load(q->moving, q->both_c, q->both_m));
+  RB_TRY(rb_currents_energy(q->moving, &q->fixed_energy));
 done:
-  rb_currents_destroy(alone);
+  rb_array_destroy(&x);
   return st;
 }
 
@@ -152,7 +152,7 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
   for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, own[k]));
   RB_TRY(rb_array_create(q->backend, RB_F64, RB_SURFACE_MATCH_KEPT, &q->kept));
   RB_TRY(measure_fixed(q, fixed));
-  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
+  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant, moving));
   *out = q;
   q = NULL;
 done:

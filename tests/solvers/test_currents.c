@@ -84,6 +84,7 @@ static void distance_is_the_measured_one(void **state) {
     ok(rb_surface_match_eval(m, host(s->x, s->vertices), &e, host(g, s->vertices)));
     /* the two meshes' grids begin elsewhere */
     assert_true(fabs(e / (p.ss - 2 * p.st + p.tt) - 1) < (k == 0 ? 1e-12 : 5e-3));
+    assert_true(fabs(rb_surface_match_fixed(m) / p.tt - 1) < (k == 0 ? 1e-12 : 5e-3));
     rb_surface_match_destroy(m);
     ok(rb_surface_match_create(&d, &moving, &moving, &m));
     ok(rb_surface_match_eval(m, host(s->x, s->vertices), &e, host(g, s->vertices)));
@@ -162,6 +163,7 @@ static void heads_come_together(void **state) {
   printf("currents on 32^3: images %.3f, surfaces %.4f of %.3f, det from %.3f, drift %.3f voxel\n", k.r.image_after,
          k.r.surface_after, k.r.surface_before, k.det_least, k.r.drift);
   assert_true(k.r.end == RB_END_ITERATIONS && k.r.iterations == 40);
+  assert_true(k.r.seconds > 0 && k.r.level_seconds > 0 && k.r.setup_seconds > k.r.level_seconds);
   assert_true(k.rise < 0.01 && k.energy < 0.3 * k.first && k.det_least > 0);
   assert_true(k.r.image_after < 0.3 && k.r.surface_after < 0.1 * k.r.surface_before && k.r.drift < 0.5);
   free(k.u);
