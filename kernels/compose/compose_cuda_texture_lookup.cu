@@ -40,5 +40,4 @@ extern "C" const rb_compose_ops rb_compose_texture_lookup = {texture_supports,
                                                              compose_crop,
                                                              texture_destroy,
                                                              0,
-                                                             3,
-                                                             NULL};
+                                                             3};

@@ -10,34 +10,39 @@ rb_status rb_currents_mesh_supports(const rb_currents_desc *d) {
   return d->splat ? RB_OK : RB_FAIL(RB_EINVAL, "currents: a particle mesh needs a variant of splat");
 }
 
-/* The transform of the sampled kernel along each axis: real, as the samples are even. In double, whatever the plan's
- * type. */
+/* out[k] = sum_i exp(-r_i^2 / (2 sigma_c^2)) cos(2 pi k i / n),  r_i = min(i, n - i) h, for k < count: real, as the
+ * samples are even. sample and wave hold n values each. */
+static void transform_axis(const rb_currents_desc *d, int64_t n, int64_t count, double *sample, double *wave,
+                           double *out) {
+  for (int64_t i = 0; i < n; i++) {
+    const double r = (double)(i < n - i ? i : n - i) * d->spacing;
+    sample[i] = exp(-r * r / (2 * rb_currents_variance(d)));
+    wave[i] = cos(RB_TWO_PI * (double)i / (double)n);
+  }
+  for (int64_t k = 0; k < count; k++) {
+    out[k] = 0;
+    for (int64_t i = 0; i < n; i++) out[k] += sample[i] * wave[k * i % n];
+  }
+}
+/* The transform of the sampled kernel along each axis, in double, whatever the plan's type. The product of three such
+ * numbers is the transform of the kernel on the grid. Along x3 the half spectrum. */
 static rb_status make_kernel(rb_currents_mesh *p) {
   rb_status st = RB_OK;
   const rb_currents_desc *d = &p->made_for;
-  /* K^_a(k) = sum_i exp(-r_i^2 / (2 sigma_c^2)) cos(2 pi k i / n_a),  r_i = min(i, n_a - i) h:  n_a^2 terms an axis.
-   * The product of three such numbers is the transform of the kernel on the grid. Along x3 the half spectrum. */
-  const int64_t count[3] = {d->grid.n[0], d->grid.n[1], d->grid.n[2] / 2 + 1};
-  const size_t values = (size_t)(count[0] + count[1] + count[2]), size = rb_dtype_size(d->dtype);
-  double *wide = malloc(values * sizeof *wide);
+  const int64_t *n = d->grid.n, count[3] = {n[0], n[1], n[2] / 2 + 1};
+  const size_t values = (size_t)(count[0] + count[1] + count[2]), size = rb_dtype_size(d->dtype),
+               samples = (size_t)(n[0] + n[1] + n[2]);
+  double *wide = malloc((values + 2 * samples) * sizeof *wide);
   /* both precisions are made, one of them is uploaded */
   float *narrow = malloc(values * sizeof *narrow);
-  size_t at = 0;
   RB_CHECK(wide && narrow, RB_ENOMEM, "host memory");
+  double *sample = wide + values, *wave = sample + samples, *axis = wide;
   for (int a = 0; a < 3; a++) {
-    const int64_t n = d->grid.n[a];
-    for (int64_t k = 0; k < count[a]; k++, at++) {
-      wide[at] = 0;
-      for (int64_t i = 0; i < n; i++) {
-        /* k i mod n keeps the angle within one turn */
-        const double r = (double)(i < n - i ? i : n - i) * d->spacing;
-        wide[at] += exp(-r * r / (2 * rb_currents_variance(d))) * cos(RB_TWO_PI * (double)(k * i % n) / (double)n);
-      }
-      /* the amplitude goes with one of the three factors */
-      if (a == 0) wide[at] *= rb_currents_amplitude(d);
-      narrow[at] = (float)wide[at];
-    }
+    transform_axis(d, n[a], count[a], sample, wave, axis);
+    axis += count[a];
   }
+  for (int64_t k = 0; k < count[0]; k++) wide[k] *= rb_currents_amplitude(d); /* with one of the three factors */
+  for (size_t k = 0; k < values; k++) narrow[k] = (float)wide[k];
   RB_TRY(rb_alloc(p->head.backend, values * size, &p->kernel));
   /* one array [n1 + n2 + n3/2 + 1], axis after axis, rounded once to the plan's type */
   RB_TRY(p->head.backend->upload(p->kernel, d->dtype == RB_F64 ? (void *)wide : (void *)narrow, values * size));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums in whole numbers: the paper's, of 32 bits and 2^20 a unit (ha2012 section 4.2.2), and ours, of 64 bits, whose
- * unit comes from the greatest mass. Zero, add, convert: three passes; where points are few beside the nodes, ours
- * passes over the grid only once, to zero the output. */
+ * unit comes from the greatest mass. Zero, add, convert: three passes. */
 #include "kernels/splat/splat_cuda.cuh"
 
 #define UNIT_BITS 20
@@ -186,20 +185,8 @@ extern "C" const rb_splat_ops rb_splat_shared_fixed = {supports_shared, plan_32,
 static size_t room_64(const rb_splat_desc *d) {
   return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long);
 }
-/* Few points: to visit their nodes once more takes less than a pass over all sums. */
-static bool is_sparse(const rb_splat_desc *d) {
-  return d->np * (d->basis == RB_SPLAT_LINEAR ? 8 : 64) * 4 <= rb_grid_points(d->grid);
-}
-/* Sparse sums are zero between runs: each takes what it has added. */
 static rb_status plan_64(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
-  rb_status st = RB_OK;
-  RB_TRY(splat_plan_create(backend, room_64(d), out));
-  if (is_sparse(d)) st = backend->fill(((splat_plan *)*out)->room, 0, room_64(d));
-  if (st == RB_OK) return st;
-  splat_destroy(*out);
-  *out = NULL;
-done:
-  return st;
+  return splat_plan_create(backend, room_64(d), out);
 }
 
 /* Bits a unit: no sum of 2^points masses of at most `greatest` (its bits) reaches 2^62, as a point's weights add up
@@ -254,55 +241,25 @@ static __global__ void __launch_bounds__(THREADS)
   if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
 }
 
-/* One thread a point, behind add_64: each sum is taken by the first that comes, written by it, and left as 0; others
- * find 0. `out` is cleared before, so a sum of 0 needs no write. */
-template <int BASIS>
-static __global__ void __launch_bounds__(THREADS)
-    take_64(splat_layout l, int boundary, int components, int points, const float *__restrict__ x,
-            const float *__restrict__ m, unsigned long long *sums, float *out, const splat_report *report) {
-  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (p >= l.np || !splat_finite(l, components, x, m, p)) return;
-  const int bits = unit_bits_of(report->greatest, points);
-  splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float) {
-    for (int c = 0; c < components; c++) {
-      const unsigned long long sum = atomicExch(sums + c * l.nodes + node, 0ull);
-      if (sum) out[c * l.nodes + node] = (float)scalbn((double)(long long)sum, -bits);
-    }
-  });
-}
-
-/* Greatest mass, add, convert; the sums were cleared. */
-template <int BASIS>
-static rb_status launch_64(splat_plan *p, bool sparse, const float *x, const float *m, float *out) {
-  rb_status st = RB_OK;
-  const rb_splat_desc *d = &p->head.desc;
-  const splat_layout l = splat_layout_of(d);
-  unsigned long long *sums = (unsigned long long *)p->room;
-  const int points = points_bits(l.np), boundary = (int)d->boundary;
-  const int64_t values = l.nodes * d->components, masses = l.np * d->components;
-  RB_LAUNCH(find_greatest, rb_blocks(masses, THREADS), THREADS, 0, masses, m, p->report);
-  RB_LAUNCH(add_64<BASIS>, rb_blocks(l.np, THREADS), THREADS, 0, l, boundary, d->components, points, x, m, sums,
-            p->report);
-  if (sparse)
-    RB_LAUNCH(take_64<BASIS>, rb_blocks(l.np, THREADS), THREADS, 0, l, boundary, d->components, points, x, m, sums,
-              out, p->report);
-  else
-    RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, points, sums, out, p->report);
-done:
-  return st;
-}
+/* Four steps: clear, greatest mass, add, convert. */
 static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
-  splat_plan *p = (splat_plan *)head;
   const rb_splat_desc *d = &head->desc;
-  const bool sparse = is_sparse(d);
-  if (sparse)
-    RB_TRY(splat_begin(head, out, (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(float)));
+  const splat_layout l = splat_layout_of(d);
+  splat_plan *p = (splat_plan *)head;
+  unsigned long long *sums = (unsigned long long *)p->room;
+  const int64_t values = l.nodes * d->components;
+  RB_TRY(splat_begin(head, p->room, (size_t)values * sizeof *sums));
+  RB_LAUNCH(find_greatest, rb_blocks(l.np * d->components, THREADS), THREADS, 0, l.np * d->components,
+            (const float *)m, p->report);
+  if (d->basis == RB_SPLAT_LINEAR)
+    RB_LAUNCH(add_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
   else
-    RB_TRY(splat_begin(head, p->room, room_64(d)));
-  RB_TRY(d->basis == RB_SPLAT_LINEAR
-             ? launch_64<RB_SPLAT_LINEAR>(p, sparse, (const float *)x, (const float *)m, (float *)out)
-             : launch_64<RB_SPLAT_CUBIC>(p, sparse, (const float *)x, (const float *)m, (float *)out));
+    RB_LAUNCH(add_64<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
+  RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(l.np), sums, (float *)out,
+            p->report);
 done:
   return st;
 }
