@@ -3,9 +3,12 @@
 #include "tests/cmocka_all.h"
 
 #include "experiments/runner/machine/nvml.h"
+#include "experiments/runner/machine/roofs.h"
 #include "experiments/runner/machine/subnormals.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/workloads/measure.h"
+#include "kernels/probe/probe.h"
+#include "kernels/registry/registry.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -151,12 +154,22 @@ static void energy_is_measured_of_short_runs(void **s) {
   assert_true(isnan(t.energy) && !t.slowed);
 }
 
+/* A name that no probe has would be a roof that is never measured, without a word. */
+static void every_roof_is_a_probe(void **s) {
+  (void)s;
+  const rb_variant *v;
+  int count = 0;
+  for (; rb_roof_name(count); count++)
+    assert_int_equal(rb_variant_find(&rb_probe_family, rb_roof_name(count), &v), RB_OK);
+  assert_true(count >= 7);
+}
+
 int main(void) {
   omp_set_dynamic(0);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(subnormals_are_flushed_in_all_threads), cmocka_unit_test(known_times_are_measured),
       cmocka_unit_test(throttled_samples_do_not_count),        cmocka_unit_test(the_median_is_of_what_counts),
-      cmocka_unit_test(energy_is_measured_of_short_runs),
+      cmocka_unit_test(energy_is_measured_of_short_runs),      cmocka_unit_test(every_roof_is_a_probe),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,8 @@
 /* A probe and what its rate counts. */
 static const struct {
   const char *name, *unit;
-} roofs[] = {{"cpu/copy", "B/s"},  {"cpu/fma", "FLOP/s"}, {"cuda/copy", "B/s"},   {"cuda/fma", "FLOP/s"},
-             {"cuda/exp2", "1/s"}, {"cuda/l2", "B/s"},    {"cuda/texture", "1/s"}};
+} roofs[] = {{"cpu/copy", "B/s"},  {"cpu/fma", "FLOP/s"}, {"cuda/copy", "B/s"},         {"cuda/fma", "FLOP/s"},
+             {"cuda/exp2", "1/s"}, {"cuda/l2", "B/s"},    {"cuda/texture-fetch", "1/s"}};
 enum { ROOFS = sizeof roofs / sizeof *roofs };
 
 /* Measured once a process, with the machine as it is: what every "% of copy" of this run divides by. */
@@ -43,6 +43,7 @@ json_t *rb_roofs_json(void) {
   return all;
 }
 
+const char *rb_roof_name(int index) { return index < ROOFS ? roofs[index].name : NULL; }
 const char *rb_roof_unit(const char *name) {
   for (int i = 0; i < ROOFS; i++)
     if (strcmp(roofs[i].name, name) == 0) return roofs[i].unit;

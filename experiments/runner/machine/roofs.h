@@ -16,6 +16,8 @@ double rb_exp2_roof(rb_backend_kind kind);
 double rb_texture_roof(rb_backend_kind kind);
 /* Reads of a GPU's L2 cache. */
 double rb_cache_roof(rb_backend_kind kind);
+/* Their probes' names, in the order of records; NULL behind the last. */
+const char *rb_roof_name(int index);
 /* Of a roof by its probe's name; of one that is not known B/s. */
 const char *rb_roof_unit(const char *name);
 /* All roofs by their probes' names. New reference. */
