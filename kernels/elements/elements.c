@@ -39,14 +39,16 @@ static rb_status upload_tables(rb_elements_plan *p, const rb_elements_desc *d) {
           *use = malloc(index_bytes);
   RB_CHECK(planar && first && use, RB_ENOMEM, "host memory");
   /* first[v + 2] counts; summed, first[v + 1] is where v begins, and moves to where v + 1 does */
-  for (int64_t i = 0; i < uses; i++) {
-    planar[i % corners * d->elements + i / corners] = d->index[i];
-    if (d->index[i] + 2 <= d->vertices) first[d->index[i] + 2]++;
-  }
+  for (int64_t e = 0; e < d->elements; e++)
+    for (int c = 0; c < corners; c++) {
+      const int32_t v = d->index[e * corners + c];
+      planar[c * d->elements + e] = v;
+      if (v + 2 <= d->vertices) first[v + 2]++;
+    }
   for (int64_t v = 2; v <= d->vertices; v++) first[v] += first[v - 1];
-  for (int64_t i = 0; i < uses; i++)
-    /* afterwards first[v] .. first[v + 1] are the uses of vertex v, and first[vertices] is their number */
-    use[first[d->index[i] + 1]++] = (int32_t)(i % corners * d->elements + i / corners);
+  /* afterwards first[v] .. first[v + 1] are the uses of vertex v, and first[vertices] is their number */
+  for (int64_t e = 0; e < d->elements; e++)
+    for (int c = 0; c < corners; c++) use[first[d->index[e * corners + c] + 1]++] = (int32_t)(c * d->elements + e);
   /* tables on the backend; a failure leaves what is there to rb_elements_destroy */
   RB_TRY(rb_alloc(p->backend, index_bytes, (void **)&p->index));
   RB_TRY(rb_alloc(p->backend, first_bytes, (void **)&p->first));

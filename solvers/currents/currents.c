@@ -160,13 +160,13 @@ void rb_currents_solver_destroy(rb_currents *s) {
 
 /* ---- levels ---- */
 
-/* Plans belong to the stream in which they are made, and to which a surface's work will go. */
+/* Plans belong to the stream in which they are made, and to which a surface's work will go: the same on all levels.
+ */
 static rb_status begin_surface(rb_currents *s, const rb_surface_match_desc *d, int k) {
   rb_status st = RB_OK;
   rb_currents_surface *c = &s->surface[k];
-  rb_surface_match_destroy(c->match);
-  c->match = NULL;
-  RB_TRY(rb_surface_match_create(d, &c->moving, &c->fixed, &c->match));
+  RB_TRY(c->match ? rb_surface_match_set_kernel(c->match, d)
+                  : rb_surface_match_create(d, &c->moving, &c->fixed, &c->match));
   c->weight = s->options.surface_weight / rb_surface_match_fixed(c->match); /* over <N_j, N_j> */
 done:
   return st;

@@ -15,6 +15,7 @@
 struct rb_surface_match {
   const rb_backend *backend;
   rb_currents_desc d;                   /* method, sigma, type; the fitted grid */
+  double low[3], high[3];               /* both surfaces' box at the start */
   int64_t faces, fixed_faces, vertices; /* of S; of T; of S */
   rb_elements_plan *elements;           /* of S: vertices to faces and back */
   rb_field_plan *field;
@@ -75,22 +76,17 @@ static rb_status put(const rb_surface_match *q, rb_array from, int64_t n, int64_
   return rb_planar_copy(q->field, n, 1, (rb_planar){from, 0, n}, (rb_planar){to, at, q->faces + q->fixed_faces});
 }
 
-/* The box of both surfaces at the start, axis by axis; the mesh then stays for the level, so that energies of one
- * level are comparable. What moves beyond its margin wraps around. Exact sums have no mesh, and a grid that was given
- * stays. */
-static void fit_grid(rb_surface_match *q, const rb_surface *moving, const rb_surface *fixed) {
-  double low[3], high[3];
-  if (q->d.method == RB_CURRENTS_EXACT || q->d.grid.n[0] > 0) return;
+/* The box of both surfaces, axis by axis. */
+static void find_box(rb_surface_match *q, const rb_surface *moving, const rb_surface *fixed) {
   for (int a = 0; a < 3; a++) {
-    low[a] = INFINITY, high[a] = -INFINITY;
+    q->low[a] = INFINITY, q->high[a] = -INFINITY;
     for (int64_t v = 0; v < moving->vertices; v++)
-      low[a] = fmin(low[a], moving->x[a * moving->vertices + v]),
-      high[a] = fmax(high[a], moving->x[a * moving->vertices + v]);
+      q->low[a] = fmin(q->low[a], moving->x[a * moving->vertices + v]),
+      q->high[a] = fmax(q->high[a], moving->x[a * moving->vertices + v]);
     for (int64_t v = 0; v < fixed->vertices; v++)
-      low[a] = fmin(low[a], fixed->x[a * fixed->vertices + v]),
-      high[a] = fmax(high[a], fixed->x[a * fixed->vertices + v]);
+      q->low[a] = fmin(q->low[a], fixed->x[a * fixed->vertices + v]),
+      q->high[a] = fmax(q->high[a], fixed->x[a * fixed->vertices + v]);
   }
-  rb_currents_fit_grid(low, high, &q->d);
 }
 
 /* Two plans: S with its own places as targets, loaded anew at every evaluation, and -T, loaded once, evaluated at the
@@ -104,37 +100,47 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
   RB_TRY(rb_currents_create(v, &d, &q->fixed));
   RB_TRY(rb_currents_load(q->fixed, q->fixed_c, q->fixed_m));
   RB_TRY(rb_currents_energy(q->fixed, &q->fixed_energy));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->u_fixed));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->z_fixed));
+  if (!q->u_fixed.data) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->u_fixed));
+  if (!q->z_fixed.data) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, &q->z_fixed));
 done:
   return st;
 }
-/* One plan of the union, -T at its end for good; evaluations write the other part only. <T, T> comes from it with S
- * in its places but without moments: the same discretisation error as in the union's energy. */
-static rb_status open_mesh(rb_surface_match *q, const rb_variant *v, const rb_surface *moving) {
+/* One plan of the union, -T at its end for good; evaluations write the other part only. <T, T> comes from it before S
+ * has moments: the same discretisation error as in the union's energy. */
+static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
   rb_status st = RB_OK;
   rb_currents_desc d = q->d;
-  rb_array x = rb_array_none();
   d.sources = q->faces + q->fixed_faces, d.targets = q->faces; /* read at S only */
   RB_TRY(rb_currents_create(v, &d, &q->moving));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_c));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_m));
-  RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * moving->vertices, &x));
-  RB_TRY(rb_array_put_doubles(x, moving->x));
-  RB_TRY(rb_elements_measure(q->elements, x, q->c, q->m));
+  if (!q->both_c.data) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_c));
+  if (!q->both_m.data) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * d.sources, &q->both_m));
+  RB_TRY(rb_array_fill(q->both_c, 0));
   RB_TRY(rb_array_fill(q->both_m, 0));
-  RB_TRY(put(q, q->c, q->faces, 0, q->both_c));
   RB_TRY(put(q, q->fixed_c, q->fixed_faces, q->faces, q->both_c));
   RB_TRY(put(q, q->fixed_m, q->fixed_faces, q->faces, q->both_m));
   RB_TRY(rb_currents_load(q->moving, q->both_c, q->both_m));
   RB_TRY(rb_currents_energy(q->moving, &q->fixed_energy));
 done:
-  rb_array_destroy(&x);
   return st;
 }
 
-/* The field plan is as long as the longest array it works on. The order matters: the grid is fitted before plans are
- * made from the description, and the fixed surface measured before open_exact or open_mesh load it. */
+/* A mesh's grid is fitted to the box at the start and stays until the next kernel, so that energies of one kernel are
+ * comparable. What moves beyond its margin wraps around. Exact sums have no mesh, and a grid that was given stays. */
+rb_status rb_surface_match_set_kernel(rb_surface_match *q, const rb_surface_match_desc *desc) {
+  rb_status st = RB_OK;
+  RB_CHECK(desc->currents.dtype == q->d.dtype, RB_EINVAL, "a surface match keeps its type");
+  rb_currents_destroy(q->moving), rb_currents_destroy(q->fixed);
+  q->moving = q->fixed = NULL;
+  q->d = desc->currents;
+  const int exact = q->d.method == RB_CURRENTS_EXACT;
+  if (!exact && q->d.grid.n[0] == 0) rb_currents_fit_grid(q->low, q->high, &q->d);
+  RB_TRY(exact ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
+done:
+  return st;
+}
+
+/* The field plan is as long as the longest array it works on. The fixed surface is measured before a kernel's plans
+ * load it. */
 rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_surface *moving,
                                   const rb_surface *fixed, rb_surface_match **out) {
   rb_status st = RB_OK;
@@ -145,14 +151,14 @@ rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_su
   RB_CHECK(q, RB_ENOMEM, "host memory");
   q->d = desc->currents, q->faces = moving->faces, q->fixed_faces = fixed->faces, q->vertices = moving->vertices;
   RB_TRY(rb_variant_backend(desc->variant, &q->backend));
-  fit_grid(q, moving, fixed);
+  find_box(q, moving, fixed);
   RB_TRY(rb_field_create(rb_field_variant(q->backend->kind), &field, &q->field));
   RB_TRY(open_elements(q, moving, &q->elements));
   rb_array *const own[4] = {&q->c, &q->m, &q->u, &q->z};
   for (int k = 0; k < 4; k++) RB_TRY(rb_array_create(q->backend, q->d.dtype, 3 * q->faces, own[k]));
   RB_TRY(rb_array_create(q->backend, RB_F64, RB_SURFACE_MATCH_KEPT, &q->kept));
   RB_TRY(measure_fixed(q, fixed));
-  RB_TRY(q->d.method == RB_CURRENTS_EXACT ? open_exact(q, desc->variant) : open_mesh(q, desc->variant, moving));
+  RB_TRY(rb_surface_match_set_kernel(q, desc));
   *out = q;
   q = NULL;
 done:

@@ -28,6 +28,9 @@ typedef struct rb_surface_match rb_surface_match;
 /* Both surfaces are read by create alone. RB_EINVAL with the cause. */
 rb_status rb_surface_match_create(const rb_surface_match_desc *desc, const rb_surface *moving,
                                   const rb_surface *fixed, rb_surface_match **out);
+/* Another kernel, or grid, for the same surfaces: what does not depend on it is kept. The description's type is the
+ * same, its variant of the same backend. */
+rb_status rb_surface_match_set_kernel(rb_surface_match *m, const rb_surface_match_desc *desc);
 /* vertices [3][vertices], gradient the same or NULL, backend memory in the plan's type. *energy = |S - T|^2. Waits.
  */
 rb_status rb_surface_match_eval(rb_surface_match *m, rb_array vertices, double *energy, rb_array gradient);

@@ -95,6 +95,34 @@ static void distance_is_the_measured_one(void **state) {
   free(g);
 }
 
+/* A kernel that is set later, after evaluations elsewhere, does what one set at first does, to the bit. */
+static void kernels_follow_each_other(void **state) {
+  (void)state;
+  static const rb_currents_method methods[] = {RB_CURRENTS_EXACT, RB_CURRENTS_CORRECTED};
+  const rb_mesh *s = &head[0].mesh[2], *t = &head[1].mesh[2];
+  const rb_surface moving = of_mesh(s), fixed = of_mesh(t);
+  const size_t values = 3 * (size_t)s->vertices;
+  double *g = malloc(2 * values * sizeof *g), *x = malloc(values * sizeof *x), e[2], alone[2];
+  for (size_t i = 0; i < values; i++) x[i] = s->x[i] + 2;
+  for (int k = 0; k < 4; k++) {
+    const rb_surface_match_desc before = described(methods[k % 2], 12), d = described(methods[k / 2], 8);
+    for (int later = 0; later < 2; later++) {
+      rb_surface_match *m;
+      ok(rb_surface_match_create(later ? &before : &d, &moving, &fixed, &m));
+      if (later) {
+        ok(rb_surface_match_eval(m, host(x, s->vertices), &e[1], host(g + values, s->vertices)));
+        ok(rb_surface_match_set_kernel(m, &d));
+      }
+      ok(rb_surface_match_eval(m, host(s->x, s->vertices), &e[later], host(g + (size_t)later * values, s->vertices)));
+      alone[later] = rb_surface_match_fixed(m);
+      rb_surface_match_destroy(m);
+    }
+    assert_true(e[0] == e[1] && alone[0] == alone[1]);
+    assert_memory_equal(g, g + values, values * sizeof *g);
+  }
+  free(x), free(g);
+}
+
 /* conte69's left hemisphere and its right one mirrored, Gaussian kernel: by brute force in C; FINUFFT 2.5.1 in
  * Fourier space (distance to 2e-10), KeOps (one case, 12 digits). Worked out apart from this project. */
 static const struct {
@@ -244,13 +272,10 @@ static void options_are_refused(void **state) {
 int main(void) {
   for (int k = 0; k < 2; k++) ok(rb_anatomy_phantom(SIZE, k, &head[k]));
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(distance_has_its_gradient),
-      cmocka_unit_test(distance_is_the_measured_one),
-      cmocka_unit_test(norms_of_others),
-      cmocka_unit_test(heads_come_together),
-      cmocka_unit_test(equals_stay),
-      cmocka_unit_test(drift_is_of_first_order),
-      cmocka_unit_test(threads_and_types),
+      cmocka_unit_test(distance_has_its_gradient), cmocka_unit_test(distance_is_the_measured_one),
+      cmocka_unit_test(kernels_follow_each_other), cmocka_unit_test(norms_of_others),
+      cmocka_unit_test(heads_come_together),       cmocka_unit_test(equals_stay),
+      cmocka_unit_test(drift_is_of_first_order),   cmocka_unit_test(threads_and_types),
       cmocka_unit_test(options_are_refused),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
