@@ -5,20 +5,12 @@
 #include "datasets/input_notes.h"
 #include "datasets/phantom.h"
 #include "datasets/resample.h"
+#include "datasets/temporary.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/regbench-test-XXXXXX";
-
-static const char *path_of(const char *name) {
-  static char path[256];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
 
 static void resampling(void **s) {
   (void)s;
@@ -68,15 +60,17 @@ static void phantoms(void **s) {
 /* Inputs are told once a case, in order; one that has changed is hashed anew; what was kept can be told again. */
 static void inputs_are_noted(void **s) {
   (void)s;
-  char a[256], b[256];
-  snprintf(a, sizeof a, "%s", path_of("a.nii")), snprintf(b, sizeof b, "%s", path_of("b\xc3\xa4.nii"));
+  char folder[200], a[256], b[256], absent[256];
+  assert_int_equal(rb_temporary_make(folder, sizeof folder), RB_OK);
+  snprintf(a, sizeof a, "%s/a.nii", folder), snprintf(b, sizeof b, "%s/b\xc3\xa4.nii", folder);
+  snprintf(absent, sizeof absent, "%s/absent.nii", folder);
   FILE *f = fopen(a, "w");
   assert_true(f && fputs("abc", f) > 0 && fclose(f) == 0);
   f = fopen(b, "w");
   assert_true(f && fclose(f) == 0);
   rb_forget_inputs();
   assert_int_equal(rb_note_input(b), RB_OK);
-  assert_int_equal(rb_note_input(path_of("absent.nii")), RB_OK);
+  assert_int_equal(rb_note_input(absent), RB_OK);
   assert_int_equal(rb_note_input(a), RB_OK);
   assert_int_equal(rb_note_input(b), RB_OK);
   const rb_input_note *first = rb_noted_input(0), *second = rb_noted_input(1);
@@ -94,18 +88,7 @@ static void inputs_are_noted(void **s) {
   assert_int_equal(rb_note_input(a), RB_OK);
   assert_string_not_equal(rb_noted_input(0)->sha256, second->sha256);
   rb_forget_inputs();
-  unlink(a), unlink(b);
-}
-
-static int set_up(void **s) {
-  (void)s;
-  return mkdtemp(folder) ? 0 : -1;
-}
-static int tear_down(void **s) {
-  (void)s;
-  char command[300];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command);
+  rb_temporary_remove(folder);
 }
 
 int main(void) {
@@ -114,5 +97,5 @@ int main(void) {
       cmocka_unit_test(phantoms),
       cmocka_unit_test(inputs_are_noted),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "tests/cmocka_all.h"
 
 #include "datasets/displacement_file.h"
+#include "datasets/temporary.h"
 #include "datasets/volume.h"
 #include "datasets/world.h"
 #include "kernels/base/rng.h"
@@ -19,7 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static char folder[] = "/tmp/regbench-test-XXXXXX";
+static char folder[200];
 
 static const char *path_of(const char *name) {
   static char path[256];
@@ -323,13 +324,12 @@ static void large_files_come_back(void **s) {
 
 static int set_up(void **s) {
   (void)s;
-  return mkdtemp(folder) ? 0 : -1;
+  return rb_temporary_make(folder, sizeof folder) == RB_OK ? 0 : -1;
 }
 static int tear_down(void **s) {
   (void)s;
-  char command[300];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command);
+  rb_temporary_remove(folder);
+  return 0;
 }
 
 int main(void) {
