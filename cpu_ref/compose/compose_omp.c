@@ -90,5 +90,5 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
     embed_f32(p->desc.grid, inner, 1, f, out);
   return RB_OK;
 }
-const rb_compose_ops rb_compose_omp = {supports, plan, NULL, compose, warp,    determinant, bracket,
-                                       longest,  NULL, pad,  crop,    destroy, 0,           0};
+const rb_compose_ops rb_compose_omp = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
+                                       NULL,     pad,  crop, destroy, 0,    0,           NULL};

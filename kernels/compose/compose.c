@@ -70,6 +70,20 @@ rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array o
 done:
   return st;
 }
+rb_status rb_compose_warp_planes(rb_compose_plan *p, rb_array f, rb_array s, int64_t begin, int64_t end,
+                                 rb_array out) {
+  rb_status st = RB_OK;
+  RB_NEED(p, "compose", f, nodes(p));
+  RB_NEED(p, "compose", s, 3 * nodes(p));
+  RB_NEED(p, "compose", out, nodes(p));
+  RB_CHECK(out.data != f.data, RB_EINVAL, "compose: out of place only");
+  RB_CHECK(begin >= 0 && begin < end && end <= p->desc.grid.n[0], RB_EINVAL, "compose: planes %lld to %lld of %lld",
+           (long long)begin, (long long)end, (long long)p->desc.grid.n[0]);
+  RB_CHECK(ops_of(p)->warp_planes, RB_EUNSUPPORTED, "%s warps all planes at once only", p->variant->name);
+  RB_TRY(ops_of(p)->warp_planes(p, f.data, s.data, begin, end, out.data));
+done:
+  return st;
+}
 /* det(I + ds/dx), a scalar without unit: 1 where s is constant. */
 rb_status rb_compose_determinant(rb_compose_plan *p, rb_array s, rb_array out) {
   rb_status st = RB_OK;
@@ -155,6 +169,10 @@ int rb_compose_weight_bits(const rb_variant *variant) {
 int rb_compose_texture_floats(const rb_variant *variant) {
   const rb_compose_ops *ops = variant->ops;
   return ops ? ops->texture_floats : 0;
+}
+int rb_compose_warps_planes(const rb_variant *variant) {
+  const rb_compose_ops *ops = variant->ops;
+  return ops && ops->warp_planes;
 }
 
 /* Three fields (s1, s2, out) of three components: 9 values a voxel. */

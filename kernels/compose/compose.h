@@ -51,16 +51,24 @@ typedef struct {
   void (*destroy)(rb_compose_plan *p);
   int weight_bits;    /* fractional bits of the hardware's weights; 0: as many as the data */
   int texture_floats; /* a voxel, that a plan keeps besides in textures */
+  /* warp of planes [begin, end) of axis 1 alone; f is read where it lies. NULL: all at once only. */
+  rb_status (*warp_planes)(rb_compose_plan *p, const void *f, const void *s, int64_t begin, int64_t end, void *out);
 } rb_compose_ops;
 
 /* The two of a variant; 0 where it is not built. */
 int rb_compose_weight_bits(const rb_variant *variant);
 int rb_compose_texture_floats(const rb_variant *variant);
+/* Whether rb_compose_warp_planes works. */
+int rb_compose_warps_planes(const rb_variant *variant);
 
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out);
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */
 rb_status rb_compose(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out);
 rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array out);
+/* Of out, [n] as before, planes [begin, end) of axis 1 alone, to the bits of the whole. RB_EUNSUPPORTED: the variant
+ * does not. */
+rb_status rb_compose_warp_planes(rb_compose_plan *p, rb_array f, rb_array s, int64_t begin, int64_t end,
+                                 rb_array out);
 rb_status rb_compose_determinant(rb_compose_plan *p, rb_array s, rb_array out);
 rb_status rb_compose_bracket(rb_compose_plan *p, rb_array v, rb_array w, rb_array out);
 /* NaN when the field holds one. In two halves, so that work issued between them keeps the backend busy; _end waits

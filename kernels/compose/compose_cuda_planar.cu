@@ -117,11 +117,15 @@ static __device__ __forceinline__ float value_at(const float *__restrict__ f, si
   return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
 }
 
-/* out = f(x + s), one component. The loop is that of vector_kernel. */
+/* out = f(x + s), one component. The loop is that of vector_kernel. PART: planes [begin, end) alone, of which
+ * blockIdx.z counts groups of DEEP. */
+template <bool PART>
 static __global__ void __launch_bounds__(WIDE *IMAGE_HIGH, IMAGE_RESIDENT)
-    image_kernel(sizes g, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out) {
-  const column own = own_column<IMAGE_HIGH>(g);
+    image_kernel(sizes g, const float *__restrict__ f, const float *__restrict__ s, float *__restrict__ out,
+                 int begin, int end) {
+  column own = own_column<IMAGE_HIGH>(g);
   if (!own.valid) return;
+  if (PART) own.first += begin, own.last = min(own.first + DEEP, end) - 1, own.at += begin * own.plane;
   const int64_t n = (int64_t)g.n1 * own.plane;
   int at = own.at;
   vector next = fetch(s, n, at);
@@ -157,8 +161,19 @@ done:
 static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(image_kernel, blocks_of(g, IMAGE_HIGH), dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f,
-            (const float *)s, (float *)out);
+  RB_LAUNCH(image_kernel<false>, blocks_of(g, IMAGE_HIGH), dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f,
+            (const float *)s, (float *)out, 0, 0);
+done:
+  return st;
+}
+/* One launch; arrays as for warp. */
+static rb_status warp_planes(rb_compose_plan *p, const void *f, const void *s, int64_t begin, int64_t end,
+                             void *out) {
+  rb_status st = RB_OK;
+  const rb_grid g = p->desc.grid;
+  const dim3 blocks(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], IMAGE_HIGH), rb_blocks(end - begin, DEEP));
+  RB_LAUNCH(image_kernel<true>, blocks, dim3(WIDE, IMAGE_HIGH), 0, sizes_of(g), (const float *)f, (const float *)s,
+            (float *)out, (int)begin, (int)end);
 done:
   return st;
 }
@@ -176,4 +191,5 @@ extern "C" const rb_compose_ops rb_compose_planar = {supports,
                                                      compose_crop,
                                                      compose_destroy,
                                                      0,
-                                                     0};
+                                                     0,
+                                                     warp_planes};

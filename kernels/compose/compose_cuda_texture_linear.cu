@@ -30,4 +30,5 @@ extern "C" const rb_compose_ops rb_compose_texture_linear = {texture_supports,
                                                              compose_crop,
                                                              texture_destroy,
                                                              8,
-                                                             3};
+                                                             3,
+                                                             NULL};

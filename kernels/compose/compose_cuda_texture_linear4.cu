@@ -27,4 +27,5 @@ extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports,
                                                               compose_crop,
                                                               texture_destroy,
                                                               8,
-                                                              4};
+                                                              4,
+                                                              NULL};

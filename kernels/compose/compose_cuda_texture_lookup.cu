@@ -40,4 +40,5 @@ extern "C" const rb_compose_ops rb_compose_texture_lookup = {texture_supports,
                                                              compose_crop,
                                                              texture_destroy,
                                                              0,
-                                                             3};
+                                                             3,
+                                                             NULL};

@@ -63,7 +63,7 @@ done:
   return st;
 }
 
-rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
+rb_status rb_atlas_displace_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   rb_array v;
@@ -78,6 +78,13 @@ rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   RB_TRY(rb_field_combine(a->field, 3 * n, m->step, v, 0, rb_array_none(), 0, a->work->f)); /* the force is used up */
   RB_TRY(rb_compose(a->work->compose, 1, m->u, a->work->f, a->work->next));
   rb_array_swap(&m->u, &a->work->next);
+done:
+  return st;
+}
+rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
+  rb_status st = RB_OK;
+  RB_TRY(rb_atlas_displace_image(a, m, first));
+  if (m->step == 0) return RB_OK;
   RB_TRY(rb_compose_warp(a->work->compose, m->image, m->u, m->warped));
   stamp(a, RB_ATLAS_UPDATE);
 done:
@@ -267,10 +274,12 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
       it--;
       continue;
     }
-    for (int k = 0; k < a->own && st == RB_OK; k++) st = rb_atlas_move_image(a, &a->member[k], it == 0);
+    const int behind = a->slabs > 1 && !a->profile; /* which tells the mean's time from the warp's */
+    for (int k = 0; k < a->own && st == RB_OK; k++)
+      st = (behind && k == a->own - 1 ? rb_atlas_displace_image : rb_atlas_move_image)(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
     stamp(a, RB_ATLAS_PARTS);
-    RB_TRY(rb_atlas_update_mean(a));
+    RB_TRY((behind ? rb_atlas_update_mean_behind : rb_atlas_update_mean)(a));
     stamp(a, RB_ATLAS_AVERAGE);
     a->result->iterations++;
   }

@@ -36,6 +36,9 @@ typedef struct {
   rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
 } rb_atlas_workspace;
 
+/* Parts of the mean, planes of axis 1, which devices add one behind the other: 1, or SLABS. */
+enum { RB_ATLAS_SLABS = 4 };
+
 /* For images that stay on the host: one is uploaded, one is worked on, one is downloaded. */
 enum { RB_BUFFERS = 3 };
 
@@ -57,7 +60,8 @@ struct rb_atlas {
   /* of the level under way */
   rb_atlas_workspace work[RB_STREAMS]; /* the first also for what is not concurrent */
   int concurrent;
-  rb_average_plan *average;
+  rb_average_plan *average[RB_ATLAS_SLABS]; /* of a slab each */
+  int slabs;
   rb_field_plan *field;
   rb_array mean; /* [n] */
   double omega;
@@ -127,8 +131,9 @@ typedef enum {
 rb_status rb_atlas_stream_pass(rb_atlas *a, rb_atlas_visit what, int first);
 /* |mean - D|^2 of an image, to a->differences; its step is halved where that rose. first: of its level. */
 rb_status rb_atlas_measure_image(rb_atlas *a, rb_atlas_member *m, int first);
-/* An iteration of one image, the mean standing still. */
+/* An iteration of one image, the mean standing still; displace: without the warp at its end. */
 rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first);
+rb_status rb_atlas_displace_image(rb_atlas *a, rb_atlas_member *m, int first);
 
 /* Plans and arrays of the grid at `factor`, images and displacements on it, the mean. */
 rb_status rb_atlas_level_begin(rb_atlas *a, int factor);
@@ -139,6 +144,9 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* The same, slab by slab behind the last image's warp, whose displacement is there: while the team's devices add a
+ * slab the next one is warped. With a->slabs > 1. */
+rb_status rb_atlas_update_mean_behind(rb_atlas *a);
 /* The same from the own sums, which are there. `own`: how making them went, on this member. */
 rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own);
 /* With options.clip: the images' box in place of the whole grid, agreed on by the team. */

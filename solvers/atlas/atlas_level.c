@@ -61,16 +61,37 @@ done:
   return st;
 }
 
+/* Of the grid at hand: the first value of a slab; behind the last one, of nothing more. */
+static int64_t plane_of(const rb_atlas *a, int slab) { return a->grid.n[0] * slab / a->slabs; }
+static int64_t first_of(const rb_atlas *a, int slab) { return plane_of(a, slab) * a->grid.n[1] * a->grid.n[2]; }
+static rb_array slab_of(const rb_atlas *a, rb_array image, int slab) {
+  return rb_array_part(image, first_of(a, slab), first_of(a, slab + 1) - first_of(a, slab));
+}
+
+/* Several slabs where devices add them and the last image can be warped by planes. All members agree: they have the
+ * same options, variant and grid. */
+static rb_status make_averages(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const rb_variant *v;
+  const int splits = a->devices && !a->options.stream && a->grid.n[0] >= RB_ATLAS_SLABS &&
+                     rb_compose_warps_planes(a->work->compose->variant);
+  a->slabs = splits ? RB_ATLAS_SLABS : 1;
+  RB_TRY(rb_variant_find(&rb_average_family, a->config->average, &v));
+  for (int k = 0; k < a->slabs; k++) {
+    const rb_average_desc d = {
+        .count = first_of(a, k + 1) - first_of(a, k), .kind = a->options.sum, .dtype = a->config->dtype};
+    RB_TRY(rb_average_create(v, &d, &a->average[k]));
+  }
+done:
+  return st;
+}
+
 /* Of the whole level. */
 static rb_status make_plans(rb_atlas *a) {
   rb_status st = RB_OK;
-  const rb_atlas_config *c = a->config;
-  const rb_average_desc average = {.count = rb_grid_points(a->grid), .kind = a->options.sum, .dtype = c->dtype};
-  const rb_field_desc field = {.count = 3 * rb_grid_points(a->grid), .dtype = c->dtype};
-  const rb_variant *v;
+  const rb_field_desc field = {.count = 3 * rb_grid_points(a->grid), .dtype = a->config->dtype};
   RB_TRY(make_workspaces(a));
-  RB_TRY(rb_variant_find(&rb_average_family, c->average, &v));
-  RB_TRY(rb_average_create(v, &average, &a->average));
+  RB_TRY(make_averages(a));
   RB_TRY(rb_field_create(rb_field_variant(a->backend->kind), &field, &a->field));
 done:
   return st;
@@ -171,8 +192,12 @@ rb_status rb_atlas_level_end(rb_atlas *a, int keep) {
   }
   rb_atlas_stream_end(a);
   rb_array_destroy(&a->mean);
-  rb_field_destroy(a->field), rb_average_destroy(a->average);
-  a->field = NULL, a->average = NULL;
+  rb_field_destroy(a->field);
+  a->field = NULL;
+  for (int k = 0; k < RB_ATLAS_SLABS; k++) {
+    rb_average_destroy(a->average[k]);
+    a->average[k] = NULL;
+  }
   for (int k = 0; k < RB_STREAMS; k++) drop_workspace(&a->work[k]);
   return st;
 }
@@ -199,11 +224,13 @@ done:
   return st;
 }
 
-/* Of this member's images, intensities in [0, 1] as whole numbers, 2^20 a unit. */
-static rb_status own_sums(rb_atlas *a) {
+/* Of this member's first `count` images, intensities in [0, 1] as whole numbers, 2^20 a unit. */
+static rb_status own_sums(rb_atlas *a, int count) {
   rb_status st = RB_OK;
-  RB_TRY(rb_average_clear(a->average));
-  for (int k = 0; k < a->own; k++) RB_TRY(rb_average_add(a->average, 1, a->member[k].warped));
+  for (int s = 0; s < a->slabs; s++) {
+    RB_TRY(rb_average_clear(a->average[s]));
+    for (int k = 0; k < count; k++) RB_TRY(rb_average_add(a->average[s], 1, slab_of(a, a->member[k].warped, s)));
+  }
 done:
   return st;
 }
@@ -211,25 +238,62 @@ done:
 static rb_status mean_of_sums(rb_atlas *a) {
   rb_status st = RB_OK;
   if (a->sums)
-    RB_TRY(a->backend->upload(rb_average_sums(a->average), a->sums, rb_average_sum_bytes(&a->average->desc)));
-  RB_TRY(rb_average_finish(a->average, a->count, a->mean)); /* count: of the whole team */
+    RB_TRY(a->backend->upload(rb_average_sums(a->average[0]), a->sums, rb_average_sum_bytes(&a->average[0]->desc)));
+  for (int s = 0; s < a->slabs; s++) /* count: of the whole team */
+    RB_TRY(rb_average_finish(a->average[s], a->count, slab_of(a, a->mean, s)));
 done:
   return st;
+}
+static rb_status sum_slab(rb_atlas *a, int s) {
+  return a->backend->team->sum_whole(a->devices, rb_average_sums(a->average[s]), a->average[s]->desc.count);
 }
 
 /* Sums of whole numbers do not depend on the order of images or of members, so the mean has the same bits for any
  * number of processes. Between devices they are added where they lie, in the order of the stream; else they pass
  * through the host, one field of 32-bit numbers each way. */
-rb_status rb_atlas_update_mean(rb_atlas *a) { return a->reference ? RB_OK : rb_atlas_reduce_mean(a, own_sums(a)); }
+rb_status rb_atlas_update_mean(rb_atlas *a) {
+  return a->reference ? RB_OK : rb_atlas_reduce_mean(a, own_sums(a, a->own));
+}
 rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own) {
   rb_status st = own;
   const int64_t n = rb_grid_points(a->grid);
   if (st == RB_OK && a->sums && !a->reference)
-    st = a->backend->download(a->sums, rb_average_sums(a->average), rb_average_sum_bytes(&a->average->desc));
+    st = a->backend->download(a->sums, rb_average_sums(a->average[0]), rb_average_sum_bytes(&a->average[0]->desc));
   RB_TRY(rb_team_agree(a->team, st)); /* nobody waits in the sum for one that has failed */
   if (a->reference) return RB_OK;
   if (a->sums) RB_TRY(rb_team_sum_whole(a->team, a->sums, n));
-  if (a->devices) st = a->backend->team->sum_whole(a->devices, rb_average_sums(a->average), n);
+  for (int s = 0; s < a->slabs && a->devices && st == RB_OK; s++) st = sum_slab(a, s);
+  if (st == RB_OK) st = mean_of_sums(a);
+  RB_TRY(rb_team_agree(a->team, st));
+done:
+  return st;
+}
+
+/* A slab of the last image, warped if it moved, into the sums. */
+static rb_status add_slab(rb_atlas *a, int s) {
+  rb_status st = RB_OK;
+  const rb_atlas_member *m = &a->member[a->own - 1];
+  if (m->step > 0)
+    RB_TRY(rb_compose_warp_planes(a->work->compose, m->image, m->u, plane_of(a, s), plane_of(a, s + 1), m->warped));
+  RB_TRY(rb_average_add(a->average[s], 1, slab_of(a, m->warped, s)));
+done:
+  return st;
+}
+/* Two streams, which wait for each other before the next slab: one adds slab s over the team, the other prepares the
+ * next. Every member enters every sum, also after a failure: none is left waiting. */
+rb_status rb_atlas_update_mean_behind(rb_atlas *a) {
+  rb_status st = own_sums(a, a->own - 1);
+  if (st == RB_OK) st = add_slab(a, 0);
+  RB_TRY(rb_team_agree(a->team, st));
+  for (int s = 0; s < a->slabs; s++) {
+    const rb_status forked = rb_fork(a->backend, 2);
+    if (forked == RB_OK) rb_choose_stream(a->backend, 1);
+    const rb_status summed = sum_slab(a, s);
+    if (forked == RB_OK) rb_choose_stream(a->backend, 0);
+    if (st == RB_OK && s + 1 < a->slabs) st = add_slab(a, s + 1);
+    const rb_status joined = forked == RB_OK ? rb_join(a->backend) : forked;
+    if (st == RB_OK) st = summed != RB_OK ? summed : joined;
+  }
   if (st == RB_OK) st = mean_of_sums(a);
   RB_TRY(rb_team_agree(a->team, st));
 done:

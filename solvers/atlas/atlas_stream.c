@@ -92,7 +92,7 @@ done:
 }
 
 static rb_status add(rb_atlas *a, rb_array image) {
-  return a->reference ? RB_OK : rb_average_add(a->average, 1, image);
+  return a->reference ? RB_OK : rb_average_add(a->average[0], 1, image);
 }
 
 /* A move leaves u in another array: it takes turns with the workspace's `next`. */
@@ -138,7 +138,7 @@ rb_status rb_atlas_stream_pass(rb_atlas *a, rb_atlas_visit what, int first) {
   rb_status st = RB_OK;
   const int last = a->own - 1;
   if (!a->reference)
-    RB_TRY(rb_average_clear(a->average)); /* the sums of the next mean: the mean itself stands still */
+    RB_TRY(rb_average_clear(a->average[0])); /* the sums of the next mean: the mean itself stands still */
   RB_TRY(upload_image(a, a->member, a->buffers));
   for (int k = 0; k < a->own; k++) RB_TRY(turn(a, what, first, k));
   if (what == RB_VISIT_MOVE) RB_TRY(download_image(a, &a->buffers[last % RB_BUFFERS], &a->member[last]));

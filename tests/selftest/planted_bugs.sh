@@ -191,7 +191,7 @@ twins workspaces-shared $a/atlas_replay.c 's/return &a->work\[k % a->concurrent\
 twins downloaded-too-soon $a/atlas_stream.c 's/download_image(a, &a->buffers\[(k - 1) % RB_BUFFERS\], &a->member\[k - 1\])/download_image(a, \&a->buffers[k % RB_BUFFERS], \&a->member[k])/'
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  planted divided-by-the-own-images plain test_atlas_team $a/atlas_level.c $a/atlas_level.c 's/rb_average_finish(a->average, a->count,/rb_average_finish(a->average, a->own,/' FAILED mpirun --oversubscribe -n 2 {}
+  planted divided-by-the-own-images plain test_atlas_team $a/atlas_level.c $a/atlas_level.c 's/rb_average_finish(a->average\[s\], a->count,/rb_average_finish(a->average[s], a->own,/' FAILED mpirun --oversubscribe -n 2 {}
 fi
 planted threads-beyond-the-limit watch regbench kernels/interp/interp_cuda_texture_linear.cu kernels/interp/interp_texture.cuh 's/rb_blocks(np, 256), 256, 0/rb_blocks(np, 2048), 2048, 0/' \
   '2048 threads a block' {} check interp --variant cuda/texture-linear --largest 30
