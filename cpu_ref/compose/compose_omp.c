@@ -91,4 +91,4 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
   return RB_OK;
 }
 const rb_compose_ops rb_compose_omp = {supports, plan, NULL, compose, warp, determinant, bracket, longest,
-                                       NULL,     pad,  crop, destroy, 0,    0,           NULL};
+                                       NULL,     pad,  crop, destroy, 0,    0,           NULL,    NULL};

@@ -125,8 +125,8 @@ static rb_status crop(rb_compose_plan *p, rb_grid inner, const void *f, void *ou
 }
 
 const rb_compose_ops rb_compose_ref = {
-    supports, plan,    NULL, compose, warp, rb_compose_ref_determinant, rb_compose_ref_bracket, longest, NULL, pad,
-    crop,     destroy, 0,    0,       NULL};
+    supports, plan, NULL, compose, warp, rb_compose_ref_determinant, rb_compose_ref_bracket, longest, NULL, pad, crop,
+    destroy,  0,    0,    NULL,    NULL};
 
 /* One value of compose, for spot checks of large grids: out_c at `node`. */
 double rb_compose_oracle_at(const rb_compose_desc *d, double a, const void *s1, const void *s2, int component,

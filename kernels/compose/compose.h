@@ -2,6 +2,7 @@
 /* compose: what displacement fields do, trilinear on a voxel grid.
  *
  * compose       out(x) = a s2(x) + a s1(x + a s2(x))     (id + out) = (id + a s1) o (id + a s2)
+ * step          out(x) = e s2(x) + s1(x + e s2(x))      e is on the backend: a descent's step
  * warp          out(x) = f(x + s(x))
  * determinant   out(x) = det(I + ds/dx)(x)
  * bracket       out(x) = (dv/dx w - dw/dx v)(x)          Lie bracket [v, w], second term of Baker-Campbell-Hausdorff
@@ -53,6 +54,8 @@ typedef struct {
   int texture_floats; /* a voxel, that a plan keeps besides in textures */
   /* warp of planes [begin, end) of axis 1 alone; f is read where it lies. NULL: all at once only. */
   rb_status (*warp_planes)(rb_compose_plan *p, const void *f, const void *s, int64_t begin, int64_t end, void *out);
+  /* NULL: not there. */
+  rb_status (*step)(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out);
 } rb_compose_ops;
 
 /* The two of a variant; 0 where it is not built. */
@@ -64,6 +67,10 @@ int rb_compose_warps_planes(const rb_variant *variant);
 rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *desc, rb_compose_plan **out);
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */
 rb_status rb_compose(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out);
+/* e: one float64 on the backend, rounded to the data's type when the work runs; e s2 is rounded, too. out must be
+ * neither s1 nor s2. RB_EUNSUPPORTED where the variant has none: rb_compose_has_step tells. */
+rb_status rb_compose_step(rb_compose_plan *p, rb_array e, rb_array s1, rb_array s2, rb_array out);
+int rb_compose_has_step(const rb_variant *variant);
 rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array out);
 /* Of out, [n] as before, planes [begin, end) of axis 1 alone, to the bits of the whole. RB_EUNSUPPORTED: the variant
  * does not. */

@@ -67,4 +67,5 @@ extern "C" const rb_compose_ops rb_compose_global = {compose_supports,
                                                      compose_destroy,
                                                      0,
                                                      0,
+                                                     NULL,
                                                      NULL};

@@ -73,14 +73,17 @@ static __device__ __forceinline__ column own_column(sizes g) {
 }
 
 /* out = a s2 + a s1(x + a s2): f is s1, s is s2, `scale` is a. Three components share one set of weights and places.
- * Registers are limited by VECTOR_RESIDENT blocks: 64 a thread. */
+ * STEP: out = e s2 + s1(x + e s2), e from the device's memory; e s2 is rounded before anything is added to it, as if
+ * a kernel had written it. Registers are limited by VECTOR_RESIDENT blocks: 64 a thread. */
+template <bool STEP>
 static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
-    vector_kernel(sizes g, float scale, const float *__restrict__ f, const float *__restrict__ s,
+    vector_kernel(sizes g, float scale, const double *e, const float *__restrict__ f, const float *__restrict__ s,
                   float *__restrict__ out) {
   const column own = own_column<VECTOR_HIGH>(g);
   /* There is no barrier: threads off the plane leave. */
   if (!own.valid) return;
   const int64_t n = (int64_t)g.n1 * own.plane;
+  const float inner = STEP ? (float)*e : scale, outer = STEP ? 1.0f : scale;
   int at = own.at;
   vector next = fetch(s, n, at);
   /* Not unrolled: the registers of one plane's corners are all that should be live. */
@@ -88,13 +91,15 @@ static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
   for (int i = own.first;; i++, at += own.plane) {
     /* `next` was loaded a plane ago; the displacement of the plane ahead is asked for before this plane's corners
      * are. */
-    const float d[3] = {scale * next.d1, scale * next.d2, scale * next.d3};
+    const float d[3] = {STEP ? __fmul_rn(inner, next.d1) : inner * next.d1,
+                        STEP ? __fmul_rn(inner, next.d2) : inner * next.d2,
+                        STEP ? __fmul_rn(inner, next.d3) : inner * next.d3};
     if (i < own.last) next = fetch(s, n, at + own.plane);
     const pair a = neighbours((float)i + d[0], g.n1, own.plane), b = neighbours((float)own.j + d[1], g.n2, g.n3);
     const pair c = neighbours((float)own.k + d[2], g.n3, 1);
     /* a s1 + d in one rounding; the streaming store leaves the caches to the corners. */
 #pragma unroll
-    for (int e = 0; e < 3; e++) __stcs(out + e * n + at, fmaf(scale, mix(f + e * n, a, b, c), d[e]));
+    for (int m = 0; m < 3; m++) __stcs(out + m * n + at, fmaf(outer, mix(f + m * n, a, b, c), d[m]));
     if (i == own.last) break;
   }
 }
@@ -152,7 +157,15 @@ static dim3 blocks_of(rb_grid g, int high) {
 static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(vector_kernel, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a,
+  RB_LAUNCH(vector_kernel<false>, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a,
+            (const double *)NULL, (const float *)s1, (const float *)s2, (float *)out);
+done:
+  return st;
+}
+static rb_status step(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out) {
+  rb_status st = RB_OK;
+  const rb_grid g = p->desc.grid;
+  RB_LAUNCH(vector_kernel<true>, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), 1.0f, e,
             (const float *)s1, (const float *)s2, (float *)out);
 done:
   return st;
@@ -192,4 +205,5 @@ extern "C" const rb_compose_ops rb_compose_planar = {supports,
                                                      compose_destroy,
                                                      0,
                                                      0,
-                                                     warp_planes};
+                                                     warp_planes,
+                                                     step};

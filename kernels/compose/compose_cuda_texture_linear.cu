@@ -31,4 +31,5 @@ extern "C" const rb_compose_ops rb_compose_texture_linear = {texture_supports,
                                                              texture_destroy,
                                                              8,
                                                              3,
+                                                             NULL,
                                                              NULL};

@@ -28,4 +28,5 @@ extern "C" const rb_compose_ops rb_compose_texture_linear4 = {texture_supports,
                                                               texture_destroy,
                                                               8,
                                                               4,
+                                                              NULL,
                                                               NULL};

@@ -41,4 +41,5 @@ extern "C" const rb_compose_ops rb_compose_texture_lookup = {texture_supports,
                                                              texture_destroy,
                                                              0,
                                                              3,
+                                                             NULL,
                                                              NULL};

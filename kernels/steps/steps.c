@@ -81,6 +81,7 @@ rb_status rb_steps_rows(rb_steps_plan *p, double *out, int *count) {
 done:
   return st;
 }
+rb_array rb_steps_of(const rb_steps_plan *p, int k) { return rb_array_view(p->backend, RB_F64, 1, p->a + k); }
 /* The variant's destroy frees the plan, so it comes last. */
 void rb_steps_destroy(rb_steps_plan *p) {
   if (!p) return;

@@ -56,6 +56,8 @@ rb_status rb_steps_bound(rb_steps_plan *p, int k, double first, double most, int
 rb_status rb_steps_scale(rb_steps_plan *p, int k, int64_t n, rb_array x, rb_array z);
 /* Waits. out: host memory [desc.rows][2][count]; *count: rows that there are. */
 rb_status rb_steps_rows(rb_steps_plan *p, double *out, int *count);
+/* a_k itself, one float64 on the backend, for kernels that read it when they run. */
+rb_array rb_steps_of(const rb_steps_plan *p, int k);
 void rb_steps_destroy(rb_steps_plan *p); /* takes NULL */
 
 /* Largest accepted |z - oracle| for |a x| of at most `range`: two roundings. Steps and rows are exact. */

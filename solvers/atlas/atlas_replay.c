@@ -9,6 +9,7 @@
  * multiple of these: as many recordings are made, one a phase. */
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
+#include "solvers/common/advance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,8 +100,7 @@ static rb_status move(rb_atlas *a, int k) {
   if (m->step == 0) return RB_OK;
   RB_TRY(rb_l2force(w->force, a->mean, m->warped, w->f));
   RB_TRY(rb_atlas_velocity(a, w, m, 0, &v));
-  RB_TRY(rb_steps_scale(a->replays->steps, k, 3 * rb_grid_points(a->grid), v, w->f)); /* e v */
-  RB_TRY(rb_compose(w->compose, 1, m->u, w->f, w->next));
+  RB_TRY(rb_advance(a->replays->steps, k, w->compose, m->u, v, w->f, w->next)); /* u o (id + e v) + e v */
   rb_array_swap(&m->u, &w->next);
   RB_TRY(rb_compose_warp(w->compose, m->image, m->u, m->warped));
 done:

@@ -11,7 +11,7 @@
 static const rb_currents_config configs[] = {
     {RB_CPU, RB_F32, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
     {RB_CPU, RB_F64, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
-    {RB_CUDA, RB_F32, "cuda/global", "cuda/grid", "cuda/cufft", "cuda/global", "cuda/grid", "cuda/fixed64",
+    {RB_CUDA, RB_F32, "cuda/march", "cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", "cuda/fixed64",
      "cuda/mesh", "cuda/culled"},
 };
 static const rb_variant variants[] = {

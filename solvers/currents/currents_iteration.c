@@ -2,6 +2,7 @@
 /* The iteration of ha2012: force of images and surfaces, velocity, movement; all that it needs to know stays on the
  * backend, where what it issues is recorded and replayed as one launch. The host looks after a burst of them. */
 #include "kernels/base/clock.h"
+#include "solvers/common/advance.h"
 #include "solvers/currents/currents_impl.h"
 
 #include <math.h>
@@ -91,8 +92,7 @@ static rb_status move(rb_currents *s) {
     RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->vertices, s->moved, s->moved));
     RB_TRY(rb_field_combine(s->field, 3 * s->vertices, -1, s->moved, 0, rb_array_none(), 1, s->x));
   }
-  RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->n, s->v, s->v));
-  RB_TRY(rb_compose(s->compose, 1, s->u, s->v, s->part)); /* u o (id + w) + w */
+  RB_TRY(rb_advance(s->steps, 0, s->compose, s->u, s->v, s->v, s->part)); /* u o (id + w) + w */
   rb_array_swap(&s->u, &s->part);
 done:
   return st;

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS } kind;
+typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS, STEP = KINDS } kind;
+static const double factor = 0.37; /* of SCALED and STEP */
 static const char *const kind_names[] = {"compose", "compose 0.37 of both", "bracket", "warp", "determinant"};
-static int vector(kind w) { return w <= BRACKET; }
+static int vector(kind w) { return w == STEP || w <= BRACKET; }
 
 /* compose and bracket: f and s three components; warp: f one; determinant: f unused. */
 static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const void *f, const void *s, void *out) {
@@ -18,7 +19,7 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   const rb_backend *b;
   rb_compose_plan *p = NULL;
   const int64_t n = rb_grid_points(d->grid);
-  rb_array df = {0}, ds = {0}, to = {0};
+  rb_array df = {0}, ds = {0}, to = {0}, e = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
   RB_TRY(rb_to_backend(b, f, d->dtype, vector(w) ? 3 * n : n, &df));
@@ -29,7 +30,12 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
       RB_TRY(rb_compose(p, 1, df, ds, to));
       break;
     case SCALED:
-      RB_TRY(rb_compose(p, 0.37, df, ds, to));
+      RB_TRY(rb_compose(p, factor, df, ds, to));
+      break;
+    case STEP:
+      RB_TRY(rb_array_create(b, RB_F64, 1, &e));
+      RB_TRY(rb_array_put_doubles(e, &factor));
+      RB_TRY(rb_compose_step(p, e, df, ds, to));
       break;
     case BRACKET:
       RB_TRY(rb_compose_bracket(p, df, ds, to));
@@ -43,7 +49,7 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   RB_TRY(rb_array_download(to, out));
 done:
   rb_compose_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df);
+  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df), rb_array_destroy(&e);
   return st;
 }
 
@@ -163,6 +169,23 @@ static void planes(rb_checker *c, const rb_compose_desc *d) {
       rb_check_status(c, warp_by_parts(c->variant, d, a.f, a.s, a.got), "warp by planes"))
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "warp by planes, to the bit, %lld planes",
                    (long long)d->grid.n[0]);
+done:
+  drop(a);
+}
+
+/* A factor that the backend holds: the bits of the field times the factor, rounded, and then composed. */
+static void step_on_the_backend(rb_checker *c, const rb_compose_desc *d) {
+  arrays a = room(d);
+  if (!rb_compose_has_step(c->variant)) goto done;
+  rb_check_random(d->dtype, a.f, 3 * a.n, 77);
+  rb_check_random(d->dtype, a.s, 3 * a.n, 78);
+  if (!rb_check_status(c, by(c->variant, d, STEP, a.f, a.s, a.got), "step")) goto done;
+  for (int64_t i = 0; i < 3 * a.n; i++) /* in float32 as the kernel does: no double product */
+    rb_check_set(d->dtype, a.s, i,
+                 d->dtype == RB_F32 ? (double)((float)factor * (float)rb_check_at(d->dtype, a.s, i))
+                                    : factor * rb_check_at(d->dtype, a.s, i));
+  if (rb_check_status(c, by(c->variant, d, COMPOSE, a.f, a.s, a.want), "compose"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, 3 * a.n), 0, "a step on the backend, to the bit");
 done:
   drop(a);
 }
@@ -346,6 +369,7 @@ void rb_check_compose(rb_checker *c) {
       against_oracle(c, &d, 0.7);
       against_oracle(c, &d, 4);
       planes(c, &d);
+      step_on_the_backend(c, &d);
     }
   }
 }
