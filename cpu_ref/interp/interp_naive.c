@@ -90,4 +90,4 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
 
 static void destroy(rb_interp_plan *head) { free(head); }
 
-const rb_interp_ops rb_interp_naive = {supports, plan, load, eval, destroy, 0, 0};
+const rb_interp_ops rb_interp_naive = {supports, plan, load, eval, destroy, 0, 0, NULL};

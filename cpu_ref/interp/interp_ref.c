@@ -147,4 +147,4 @@ static void destroy(rb_interp_plan *head) {
   free(p);
 }
 
-const rb_interp_ops rb_interp_ref = {supports, plan, load, eval, destroy, 0, 0};
+const rb_interp_ops rb_interp_ref = {supports, plan, load, eval, destroy, 0, 0, NULL};

@@ -55,4 +55,4 @@ static rb_status outcome(rb_splat_plan *head, int64_t *lost, int *exceeded) {
   return RB_OK;
 }
 
-const rb_splat_ops rb_splat_naive = {supports, plan, run, outcome, destroy, 0, 0, NULL};
+const rb_splat_ops rb_splat_naive = {supports, plan, run, outcome, destroy, 0, 0, NULL, NULL};

@@ -111,4 +111,4 @@ static rb_status outcome(rb_splat_plan *head, int64_t *lost, int *exceeded) {
   return RB_OK;
 }
 
-const rb_splat_ops rb_splat_ref = {supports, plan, run, outcome, destroy, 0, 0, workspace};
+const rb_splat_ops rb_splat_ref = {supports, plan, run, outcome, destroy, 0, 0, workspace, NULL};

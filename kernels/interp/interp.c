@@ -56,6 +56,23 @@ done:
   return st;
 }
 
+rb_status rb_interp_displaced(rb_interp_plan *plan, rb_array u, rb_array out) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(plan->desc.grid);
+  RB_NEED(plan, "interp", u, 3 * n);
+  RB_NEED(plan, "interp", out, n * plan->desc.components);
+  RB_CHECK(ops_of(plan)->displaced, RB_EUNSUPPORTED, "%s takes points only, no displacements", plan->variant->name);
+  RB_TRY(rb_profile_begin(plan->backend, RB_CLASS_INTERP));
+  RB_TRY(ops_of(plan)->displaced(plan, u.data, out.data));
+  RB_TRY(rb_profile_end(plan->backend, plan->desc.components, rb_interp_bytes(&plan->desc, n)));
+done:
+  return st;
+}
+int rb_interp_has_displaced(const rb_variant *variant) {
+  const rb_interp_ops *ops = variant->ops;
+  return ops && ops->displaced;
+}
+
 void rb_interp_destroy(rb_interp_plan *plan) {
   if (plan) ops_of(plan)->destroy(plan);
 }

@@ -55,6 +55,8 @@ typedef struct {
   void (*destroy)(rb_interp_plan *plan);
   int weight_bits; /* 8: the texture unit's fraction; 0: weights in the field's own precision */
   int fetches;     /* trilinear ones of the texture unit, a point and component; 0: none */
+  /* eval at node + u(node), u [3][nodes]; NULL: not there. */
+  rb_status (*displaced)(rb_interp_plan *plan, const void *u, void *out);
 } rb_interp_ops;
 
 /* The variant's weight_bits; 0 where it is not built. */
@@ -66,6 +68,11 @@ double rb_interp_fetches(const rb_variant *variant, const rb_interp_desc *desc, 
 rb_status rb_interp_create(const rb_variant *variant, const rb_interp_desc *desc, rb_interp_plan **out);
 rb_status rb_interp_load(rb_interp_plan *plan, rb_array f);
 rb_status rb_interp_eval(rb_interp_plan *plan, int64_t np, rb_array x, rb_array out);
+/* out [components][nodes] = f(x + u(x)) at the nodes x, u [3][nodes] in grid units: the bits of eval at points that
+ * were written before, without writing them. RB_EUNSUPPORTED where the variant has none: rb_interp_has_displaced
+ * tells. */
+rb_status rb_interp_displaced(rb_interp_plan *plan, rb_array u, rb_array out);
+int rb_interp_has_displaced(const rb_variant *variant);
 void rb_interp_destroy(rb_interp_plan *plan); /* takes NULL */
 
 /* Useful work of load + eval of np points: a separable evaluation, weights included. */

@@ -48,4 +48,4 @@ done:
 }
 
 extern "C" const rb_interp_ops rb_interp_global = {
-    brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0, 0};
+    brick_supports, brick_plan_create, brick_load, eval, brick_destroy, 0, 0, NULL};

@@ -41,6 +41,31 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
   }
 }
 
+/* All components at x + u(x): u is read once, and the weights are found once. Its loop is the kernel's above, through
+ * the planes of a brick; half as many blocks, for the registers that eight more loads in flight take. */
+template <int BOUNDARY>
+static __global__ void __launch_bounds__(THREADS, RESIDENT / 2)
+    displaced_kernel(field_view v, int components, const float *__restrict__ u, float *__restrict__ out, int bricks2,
+                     int bricks3) {
+  const int64_t n = (int64_t)v.n1 * v.n2 * v.n3;
+  const brick_walk w = brick_points(1, n, v, bricks2, bricks3);
+  if (w.count == 0) return;
+  const int plane = v.n2 * v.n3, first = (int)w.first, last = first + (w.count - 1) * plane;
+  int i1 = first / plane;
+  const int i2 = first % plane / v.n3, i3 = first % v.n3;
+  float next1 = __ldcs(u + first), next2 = __ldcs(u + n + first), next3 = __ldcs(u + 2 * n + first);
+#pragma unroll 1
+  for (int at = first;; at += plane, i1++) {
+    const float x1 = (float)i1 + next1, x2 = (float)i2 + next2, x3 = (float)i3 + next3;
+    if (at != last)
+      next1 = __ldcs(u + at + plane), next2 = __ldcs(u + n + at + plane), next3 = __ldcs(u + 2 * n + at + plane);
+    field_view one = v;
+    for (int c = 0; c < components; c++, one.f += n)
+      __stcs(out + c * n + at, gather_global<RB_LINEAR, BOUNDARY>(one, x1, x2, x3));
+    if (at == last) break;
+  }
+}
+
 static rb_status supports(const rb_interp_desc *d) {
   if (d->basis != RB_LINEAR)
     return RB_FAIL(RB_EUNSUPPORTED, "cuda/march is linear only; cuda/tiled has the cubic bases");
@@ -78,4 +103,25 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_march = {supports, brick_plan_create, brick_load, eval, brick_destroy, 0, 0};
+static rb_status displaced(rb_interp_plan *head, const void *u, void *out) {
+  rb_status st = RB_OK;
+  const rb_interp_desc *d = &head->desc;
+  const int bricks2 = (int)rb_blocks(d->grid.n[1], BRICK2), bricks3 = (int)rb_blocks(d->grid.n[2], BRICK3);
+  const unsigned blocks = rb_blocks(d->grid.n[0], BRICK1) * (unsigned)(bricks2 * bricks3);
+  const field_view v = {((brick_plan *)head)->field, (int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2]};
+#define LAUNCH(BOUNDARY)                                                                                      \
+  RB_LAUNCH(displaced_kernel<BOUNDARY>, blocks, THREADS, 0, v, d->components, (const float *)u, (float *)out, \
+            bricks2, bricks3)
+  if (d->boundary == RB_PERIODIC)
+    LAUNCH(RB_PERIODIC);
+  else if (d->boundary == RB_CLAMP)
+    LAUNCH(RB_CLAMP);
+  else
+    LAUNCH(RB_ZERO);
+#undef LAUNCH
+done:
+  return st;
+}
+
+extern "C" const rb_interp_ops rb_interp_march = {supports, brick_plan_create, brick_load, eval, brick_destroy, 0,
+                                                  0,        displaced};

@@ -77,4 +77,4 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_lagshared = {supports, plan, load, eval, destroy, 0, 0};
+extern "C" const rb_interp_ops rb_interp_lagshared = {supports, plan, load, eval, destroy, 0, 0, NULL};

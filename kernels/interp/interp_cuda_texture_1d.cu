@@ -131,4 +131,4 @@ done:
   return st;
 }
 
-extern "C" const rb_interp_ops rb_interp_texture_1d = {supports, plan, load, eval, destroy, 0, 0};
+extern "C" const rb_interp_ops rb_interp_texture_1d = {supports, plan, load, eval, destroy, 0, 0, NULL};

@@ -65,4 +65,5 @@ static __device__ float fetch(cudaTextureObject_t t, float x1, float x2, float x
   return sum;
 }
 
-extern "C" const rb_interp_ops rb_interp_txtspl = {supports, plan, load, texture_eval<fetch>, texture_destroy, 8, 8};
+extern "C" const rb_interp_ops rb_interp_txtspl = {supports,        plan, load, texture_eval<fetch>,
+                                                   texture_destroy, 8,    8,    NULL};

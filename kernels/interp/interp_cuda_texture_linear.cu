@@ -15,4 +15,4 @@ static __device__ float fetch(cudaTextureObject_t t, float x1, float x2, float x
 }
 
 extern "C" const rb_interp_ops rb_interp_txtlin = {supports, plan, texture_load, texture_eval<fetch>, texture_destroy,
-                                                   8,        1};
+                                                   8,        1,    NULL};

@@ -33,4 +33,4 @@ static __device__ float fetch(cudaTextureObject_t t, float x1, float x2, float x
 }
 
 extern "C" const rb_interp_ops rb_interp_lag = {supports, plan, texture_load, texture_eval<fetch>, texture_destroy,
-                                                0,        0};
+                                                0,        0,    NULL};

@@ -228,4 +228,4 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_bins = {supports, plan, run, splat_outcome, destroy, 0, 0, workspace};
+extern "C" const rb_splat_ops rb_splat_bins = {supports, plan, run, splat_outcome, destroy, 0, 0, workspace, NULL};

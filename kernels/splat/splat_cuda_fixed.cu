@@ -80,8 +80,8 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_fixed_atomic = {supports_32,   plan_32,   run_32, splat_outcome,
-                                                       splat_destroy, UNIT_BITS, 1,      room_32};
+extern "C" const rb_splat_ops rb_splat_fixed_atomic = {supports_32, plan_32, run_32,  splat_outcome, splat_destroy,
+                                                       UNIT_BITS,   1,       room_32, NULL};
 
 /* ---- 32 bits, three planes of the points' own place in shared memory ---- */
 
@@ -176,8 +176,8 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_shared_fixed = {supports_shared, plan_32,   run_shared, splat_outcome,
-                                                       splat_destroy,   UNIT_BITS, 1,          room_32};
+extern "C" const rb_splat_ops rb_splat_shared_fixed = {
+    supports_shared, plan_32, run_shared, splat_outcome, splat_destroy, UNIT_BITS, 1, room_32, NULL};
 
 /* ---- 64 bits ---- */
 
@@ -233,36 +233,62 @@ static __global__ void __launch_bounds__(THREADS)
       atomicAdd(sums + c * l.nodes + node, (unsigned long long)__float2ll_rn(w * m[c * l.np + p] * scale));
   });
 }
-/* One thread a value. The sum as a double (53 bits), scaled exactly, then rounded to float. */
+/* One thread a value. The sum as a double (53 bits), scaled exactly, then rounded to float. ONTO: added to `by` times
+ * what is there. */
+template <bool ONTO>
 static __global__ void __launch_bounds__(THREADS)
-    convert_64(int64_t values, int points, const unsigned long long *__restrict__ sums, float *__restrict__ out,
+    convert_64(int64_t values, int points, float by, const unsigned long long *__restrict__ sums, float *out,
                const splat_report *report) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i < values) out[i] = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
+  if (i >= values) return;
+  const float sum = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
+  out[i] = ONTO ? fmaf(by, out[i], sum) : sum;
 }
 
-/* Four steps: clear, greatest mass, add, convert. */
-static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
+/* Three steps: clear, greatest mass, add. */
+static rb_status sum_64(splat_plan *p, const float *x, const float *m) {
   rb_status st = RB_OK;
-  const rb_splat_desc *d = &head->desc;
+  const rb_splat_desc *d = &p->head.desc;
   const splat_layout l = splat_layout_of(d);
-  splat_plan *p = (splat_plan *)head;
   unsigned long long *sums = (unsigned long long *)p->room;
-  const int64_t values = l.nodes * d->components;
-  RB_TRY(splat_begin(head, p->room, (size_t)values * sizeof *sums));
-  RB_LAUNCH(find_greatest, rb_blocks(l.np * d->components, THREADS), THREADS, 0, l.np * d->components,
-            (const float *)m, p->report);
+  RB_TRY(splat_begin(&p->head, p->room, (size_t)(l.nodes * d->components) * sizeof *sums));
+  RB_LAUNCH(find_greatest, rb_blocks(l.np * d->components, THREADS), THREADS, 0, l.np * d->components, m, p->report);
   if (d->basis == RB_SPLAT_LINEAR)
     RB_LAUNCH(add_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
-              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
+              points_bits(l.np), x, m, sums, p->report);
   else
     RB_LAUNCH(add_64<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
-              points_bits(l.np), (const float *)x, (const float *)m, sums, p->report);
-  RB_LAUNCH(convert_64, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(l.np), sums, (float *)out,
-            p->report);
+              points_bits(l.np), x, m, sums, p->report);
+done:
+  return st;
+}
+/* And convert. */
+template <bool ONTO>
+static rb_status convert(splat_plan *p, double by, void *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &p->head.desc;
+  const int64_t values = rb_grid_points(d->grid) * d->components;
+  RB_LAUNCH(convert_64<ONTO>, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(d->np), (float)by,
+            (const unsigned long long *)p->room, (float *)out, p->report);
+done:
+  return st;
+}
+static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
+  rb_status st = RB_OK;
+  splat_plan *p = (splat_plan *)head;
+  RB_TRY(sum_64(p, (const float *)x, (const float *)m));
+  RB_TRY(convert<false>(p, 0, out));
+done:
+  return st;
+}
+static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, double by, void *out) {
+  rb_status st = RB_OK;
+  splat_plan *p = (splat_plan *)head;
+  RB_TRY(sum_64(p, (const float *)x, (const float *)m));
+  RB_TRY(convert<true>(p, by, out));
 done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_fixed64 = {splat_supports_float, plan_64, run_64, splat_outcome,
-                                                  splat_destroy,        0,       1,      room_64};
+extern "C" const rb_splat_ops rb_splat_fixed64 = {
+    splat_supports_float, plan_64, run_64, splat_outcome, splat_destroy, 0, 1, room_64, onto_64};

@@ -45,8 +45,8 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_float_atomic = {splat_supports_float, plan_floats, run_floats, splat_outcome,
-                                                       splat_destroy,        0,           0,          NULL};
+extern "C" const rb_splat_ops rb_splat_float_atomic = {
+    splat_supports_float, plan_floats, run_floats, splat_outcome, splat_destroy, 0, 0, NULL, NULL};
 
 /* ---- vectors: nodes of four floats, then apart ---- */
 
@@ -131,4 +131,4 @@ done:
 }
 
 extern "C" const rb_splat_ops rb_splat_vector_atomic = {
-    supports_vectors, plan_vectors, run_vectors, splat_outcome, splat_destroy, 0, 0, room_vectors};
+    supports_vectors, plan_vectors, run_vectors, splat_outcome, splat_destroy, 0, 0, room_vectors, NULL};

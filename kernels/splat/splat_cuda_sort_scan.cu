@@ -118,4 +118,5 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_sort_scan = {supports, plan, run, splat_outcome, destroy, 0, 0, workspace};
+extern "C" const rb_splat_ops rb_splat_sort_scan = {supports, plan, run,       splat_outcome, destroy,
+                                                    0,        0,    workspace, NULL};

@@ -165,4 +165,4 @@ done:
   return st;
 }
 
-extern "C" const rb_splat_ops rb_splat_tile = {supports, plan, run, splat_outcome, splat_destroy, 0, 0, NULL};
+extern "C" const rb_splat_ops rb_splat_tile = {supports, plan, run, splat_outcome, splat_destroy, 0, 0, NULL, NULL};

@@ -20,6 +20,7 @@ rb_status rb_currents_pull_back(rb_currents *s) {
   rb_status st = RB_OK;
   static const double one[3] = {1, 1, 1};
   if (!s->channels) return RB_OK;
+  if (rb_interp_has_displaced(s->posteriors->variant)) return rb_interp_displaced(s->posteriors, s->u, s->j);
   RB_TRY(rb_field_displace(s->field, s->grid, one, s->u, NULL, rb_array_none(), s->part)); /* x + u(x) */
   RB_TRY(rb_interp_eval(s->posteriors, s->n, s->part, s->j));                              /* P there, all channels */
 done:
@@ -73,7 +74,9 @@ static rb_status surface_force(rb_currents *s) {
     const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
     if (st == RB_OK) st = joined;
     RB_TRY(st);
-    RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part)); /* transpose of reading v at x_v */
+    if (rb_splat_has_onto(s->splat->variant))
+      return rb_splat_onto(s->splat, s->x, s->pull, s->image_weight, s->b); /* transpose of reading v at x_v */
+    RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part));
   }
   RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));
 done:

@@ -54,6 +54,51 @@ static void against_oracle(rb_checker *c, const rb_interp_desc *d, int64_t np) {
   free(want), free(got), free(x), free(f);
 }
 
+/* At displaced nodes, some far outside: the bits of points that were written down before. */
+static rb_status at_displaced(const rb_variant *v, const rb_interp_desc *d, const void *f, const void *u, void *out) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(d->grid);
+  const rb_backend *b;
+  rb_interp_plan *p = NULL;
+  rb_array df = {0}, du = {0}, to = {0};
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_interp_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, f, d->dtype, n * d->components, &df));
+  RB_TRY(rb_to_backend(b, u, d->dtype, 3 * n, &du));
+  RB_TRY(rb_poisoned(b, d->dtype, n * d->components, &to));
+  RB_TRY(rb_interp_load(p, df));
+  RB_TRY(rb_interp_displaced(p, du, to));
+  RB_TRY(rb_array_download(to, out));
+done:
+  rb_interp_destroy(p);
+  rb_array_destroy(&to), rb_array_destroy(&du), rb_array_destroy(&df);
+  return st;
+}
+static void displaced_nodes(rb_checker *c, const rb_interp_desc *d) {
+  if (!rb_interp_has_displaced(c->variant)) return;
+  const rb_grid g = d->grid;
+  const int64_t n = rb_grid_points(g), values = n * d->components;
+  const size_t size = rb_dtype_size(d->dtype);
+  void *f = malloc((size_t)values * size), *x = malloc((size_t)(3 * n) * size), *u = malloc((size_t)(3 * n) * size),
+       *got = malloc((size_t)values * size), *want = malloc((size_t)values * size);
+  rb_check_random(d->dtype, f, values, 6);
+  for (int64_t p = 0; p < n; p++) {
+    const int64_t node[3] = {p / g.n[2] / g.n[1], p / g.n[2] % g.n[1], p % g.n[2]};
+    for (int a = 0; a < 3; a++) {
+      rb_check_set(d->dtype, u, a * n + p,
+                   (p % 7 ? 2 : 2.5 * (double)g.n[a]) * rb_rng_symmetric(14 + (uint64_t)a, (uint64_t)p));
+      const double at = rb_check_at(d->dtype, u, a * n + p);
+      rb_check_set(d->dtype, x, a * n + p,
+                   d->dtype == RB_F32 ? (double)((float)node[a] + (float)at) : (double)node[a] + at);
+    }
+  }
+  if (rb_check_status(c, rb_host_interp(c->variant, d, f, n, x, want), "points") &&
+      rb_check_status(c, at_displaced(c->variant, d, f, u, got), "displaced nodes"))
+    rb_check_value(c, rb_check_distance(d->dtype, got, want, values), 0, "displaced nodes, to the bit, %d comp",
+                   d->components);
+  free(want), free(got), free(u), free(x), free(f);
+}
+
 /* I(f o shift) at shifted points is I(f): integer shifts of a periodic field change nothing. */
 static void shift_and_linearity(rb_checker *c, const rb_interp_desc *d) {
   rb_grid g = d->grid;
@@ -212,6 +257,7 @@ void rb_check_interp(rb_checker *c) {
             if (supported(c->variant, &d)) {
               against_oracle(c, &d, rb_grid_points(d.grid));
               if (i % 4 == 0) against_oracle(c, &d, 777);
+              if (!d.localized) displaced_nodes(c, &d);
             }
         }
       rb_interp_desc d = describe(rb_grid_make(16, 12, 20), basis, RB_PERIODIC, (rb_dtype)t, 1);

@@ -177,6 +177,48 @@ static void too_much(rb_checker *c, rb_splat_desc d) {
   release(&a);
 }
 
+/* Added to half of what is there: the sums that run writes, added in one rounding. */
+static rb_status added(const rb_variant *v, const rb_splat_desc *d, const arrays *a) {
+  rb_status st = RB_OK;
+  const int64_t values = rb_grid_points(d->grid) * d->components;
+  const rb_backend *b;
+  rb_splat_plan *p = NULL;
+  rb_array x = {0}, m = {0}, to = {0};
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_splat_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, a->x, d->dtype, 3 * d->np, &x));
+  RB_TRY(rb_to_backend(b, a->m, d->dtype, d->components * d->np, &m));
+  RB_TRY(rb_to_backend(b, a->got, d->dtype, values, &to));
+  RB_TRY(rb_splat_onto(p, x, m, 0.5, to));
+  RB_TRY(rb_array_download(to, a->got));
+  RB_TRY(rb_splat_outcome(p, NULL));
+done:
+  rb_splat_destroy(p);
+  rb_array_destroy(&to), rb_array_destroy(&m), rb_array_destroy(&x);
+  return st;
+}
+static void sums_are_added(rb_checker *c, const rb_splat_desc *d) {
+  arrays a;
+  const int64_t values = rb_grid_points(d->grid) * d->components;
+  if (!rb_splat_has_onto(c->variant)) return;
+  if (reserve(c, d, &a)) {
+    scatter(d, RANDOM, a.x);
+    rb_check_random(d->dtype, a.m, d->components * d->np, 47);
+    rb_check_random(d->dtype, a.got, values, 48);
+    if (rb_check_status(c, rb_host_splat(c->variant, d, a.x, a.m, a.want, NULL), "splat")) {
+      for (int64_t i = 0; i < values; i++) {
+        const double sum = rb_check_at(d->dtype, a.want, i), there = rb_check_at(d->dtype, a.got, i);
+        rb_check_set(d->dtype, a.want, i,
+                     d->dtype == RB_F32 ? (double)fmaf(0.5f, (float)there, (float)sum) : fma(0.5, there, sum));
+      }
+      if (rb_check_status(c, added(c->variant, d, &a), "splat onto"))
+        rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, values), 0,
+                       "added to what is there, to the bit");
+    }
+  }
+  release(&a);
+}
+
 void rb_check_splat(rb_checker *c) {
   for (int t = RB_F32; t <= RB_F64; t++)
     for (int basis = RB_SPLAT_LINEAR; basis <= RB_SPLAT_CUBIC; basis++)
@@ -204,6 +246,7 @@ void rb_check_splat(rb_checker *c) {
       if (!supported(c->variant, &d)) continue;
       for (int how = RANDOM; how < DEFORMATIONS; how++) duality(c, &d, how);
       not_numbers(c, &d);
+      sums_are_added(c, &d);
       too_much(c, d);
     }
 }
