@@ -56,15 +56,20 @@ rb_status rb_compose_loaded(rb_compose_plan *p, double a, rb_array s1, rb_array 
 done:
   return st;
 }
-rb_status rb_compose_step(rb_compose_plan *p, rb_array e, rb_array s1, rb_array s2, rb_array out) {
+rb_status rb_compose_step(rb_compose_plan *p, rb_array e, rb_array s1, rb_array s2, rb_array out, rb_array f,
+                          rb_array warped) {
   rb_status st = RB_OK;
   RB_TRY(rb_array_check(e, "compose", "e", p->backend, RB_F64, 1));
   RB_NEED(p, "compose", s1, 3 * nodes(p));
   RB_NEED(p, "compose", s2, 3 * nodes(p));
   RB_NEED(p, "compose", out, 3 * nodes(p));
-  RB_CHECK(out.data != s1.data && out.data != s2.data, RB_EINVAL, "compose: out of place only");
+  RB_NEED_IF(p, "compose", f, nodes(p));
+  RB_NEED_IF(p, "compose", warped, nodes(p));
+  RB_CHECK(out.data != s1.data && out.data != s2.data && !(f.data && warped.data == f.data), RB_EINVAL,
+           "compose: out of place only");
+  RB_CHECK(!f.data == !warped.data, RB_EINVAL, "compose: an image and where its warp goes belong together");
   RB_CHECK(ops_of(p)->step, RB_EUNSUPPORTED, "%s has no factor on the backend", p->variant->name);
-  RB_TRY(ops_of(p)->step(p, e.data, s1.data, s2.data, out.data));
+  RB_TRY(ops_of(p)->step(p, e.data, s1.data, s2.data, out.data, f.data, warped.data));
 done:
   return st;
 }

@@ -54,8 +54,9 @@ typedef struct {
   int texture_floats; /* a voxel, that a plan keeps besides in textures */
   /* warp of planes [begin, end) of axis 1 alone; f is read where it lies. NULL: all at once only. */
   rb_status (*warp_planes)(rb_compose_plan *p, const void *f, const void *s, int64_t begin, int64_t end, void *out);
-  /* NULL: not there. */
-  rb_status (*step)(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out);
+  /* f, warped: both or neither. NULL: not there. */
+  rb_status (*step)(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out, const void *f,
+                    void *warped);
 } rb_compose_ops;
 
 /* The two of a variant; 0 where it is not built. */
@@ -68,8 +69,10 @@ rb_status rb_compose_create(const rb_variant *variant, const rb_compose_desc *de
 /* out must be neither s1 nor s2; s1 and s2 may be the same. */
 rb_status rb_compose(rb_compose_plan *p, double a, rb_array s1, rb_array s2, rb_array out);
 /* e: one float64 on the backend, rounded to the data's type when the work runs; e s2 is rounded, too. out must be
- * neither s1 nor s2. RB_EUNSUPPORTED where the variant has none: rb_compose_has_step tells. */
-rb_status rb_compose_step(rb_compose_plan *p, rb_array e, rb_array s1, rb_array s2, rb_array out);
+ * neither s1 nor s2. With f also the warp by what comes out, warped(x) = f(x + out(x)): rb_array_none() for both, or
+ * two images. RB_EUNSUPPORTED where the variant has none: rb_compose_has_step tells. */
+rb_status rb_compose_step(rb_compose_plan *p, rb_array e, rb_array s1, rb_array s2, rb_array out, rb_array f,
+                          rb_array warped);
 int rb_compose_has_step(const rb_variant *variant);
 rb_status rb_compose_warp(rb_compose_plan *p, rb_array f, rb_array s, rb_array out);
 /* Of out, [n] as before, planes [begin, end) of axis 1 alone, to the bits of the whole. RB_EUNSUPPORTED: the variant

@@ -72,13 +72,32 @@ static __device__ __forceinline__ column own_column(sizes g) {
   return c;
 }
 
+/* Value of an image at a point. Inside, all eight corners are there: constant offsets and no weights of 0; near a
+ * border or outside `mix` decides corner by corner. A NaN fails every comparison and takes that way, too. */
+static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y,
+                                                 float z) {
+  const float l1 = floorf(x), l2 = floorf(y), l3 = floorf(z);
+  if (l1 >= 0 && l2 >= 0 && l3 >= 0 && l1 < g.n1 - 1 && l2 < g.n2 - 1 && l3 < g.n3 - 1) {
+    /* t: fractions; `low` and `high`: the first corners of the two planes; all others lie at constant offsets. */
+    const float t1 = x - l1, t2 = y - l2, t3 = z - l3, u3 = 1 - t3;
+    const float *low = f + ((int)l1 * g.n2 + (int)l2) * g.n3 + (int)l3, *high = low + plane;
+    const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1),
+                v01 = u3 * __ldg(low + g.n3) + t3 * __ldg(low + g.n3 + 1);
+    const float v10 = u3 * __ldg(high) + t3 * __ldg(high + 1),
+                v11 = u3 * __ldg(high + g.n3) + t3 * __ldg(high + g.n3 + 1);
+    return (1 - t1) * ((1 - t2) * v00 + t2 * v01) + t1 * ((1 - t2) * v10 + t2 * v11);
+  }
+  return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
+}
+
 /* out = a s2 + a s1(x + a s2): f is s1, s is s2, `scale` is a. Three components share one set of weights and places.
  * STEP: out = e s2 + s1(x + e s2), e from the device's memory; e s2 is rounded before anything is added to it, as if
- * a kernel had written it. Registers are limited by VECTOR_RESIDENT blocks: 64 a thread. */
-template <bool STEP>
+ * a kernel had written it. WARP: warped = image(x + out), too. Registers are limited by VECTOR_RESIDENT blocks: 64 a
+ * thread. */
+template <bool STEP, bool WARP>
 static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
     vector_kernel(sizes g, float scale, const double *e, const float *__restrict__ f, const float *__restrict__ s,
-                  float *__restrict__ out) {
+                  float *__restrict__ out, const float *__restrict__ image, float *__restrict__ warped) {
   const column own = own_column<VECTOR_HIGH>(g);
   /* There is no barrier: threads off the plane leave. */
   if (!own.valid) return;
@@ -98,28 +117,14 @@ static __global__ void __launch_bounds__(WIDE *VECTOR_HIGH, VECTOR_RESIDENT)
     const pair a = neighbours((float)i + d[0], g.n1, own.plane), b = neighbours((float)own.j + d[1], g.n2, g.n3);
     const pair c = neighbours((float)own.k + d[2], g.n3, 1);
     /* a s1 + d in one rounding; the streaming store leaves the caches to the corners. */
+    float to[3];
 #pragma unroll
-    for (int m = 0; m < 3; m++) __stcs(out + m * n + at, fmaf(outer, mix(f + m * n, a, b, c), d[m]));
+    for (int m = 0; m < 3; m++) to[m] = fmaf(outer, mix(f + m * n, a, b, c), d[m]), __stcs(out + m * n + at, to[m]);
+    if (WARP)
+      __stcs(warped + at,
+             value_at(image, g, own.plane, (float)i + to[0], (float)own.j + to[1], (float)own.k + to[2]));
     if (i == own.last) break;
   }
-}
-
-/* Value of an image at a point. Inside, all eight corners are there: constant offsets and no weights of 0; near a
- * border or outside `mix` decides corner by corner. A NaN fails every comparison and takes that way, too. */
-static __device__ __forceinline__ float value_at(const float *__restrict__ f, sizes g, int plane, float x, float y,
-                                                 float z) {
-  const float l1 = floorf(x), l2 = floorf(y), l3 = floorf(z);
-  if (l1 >= 0 && l2 >= 0 && l3 >= 0 && l1 < g.n1 - 1 && l2 < g.n2 - 1 && l3 < g.n3 - 1) {
-    /* t: fractions; `low` and `high`: the first corners of the two planes; all others lie at constant offsets. */
-    const float t1 = x - l1, t2 = y - l2, t3 = z - l3, u3 = 1 - t3;
-    const float *low = f + ((int)l1 * g.n2 + (int)l2) * g.n3 + (int)l3, *high = low + plane;
-    const float v00 = u3 * __ldg(low) + t3 * __ldg(low + 1),
-                v01 = u3 * __ldg(low + g.n3) + t3 * __ldg(low + g.n3 + 1);
-    const float v10 = u3 * __ldg(high) + t3 * __ldg(high + 1),
-                v11 = u3 * __ldg(high + g.n3) + t3 * __ldg(high + g.n3 + 1);
-    return (1 - t1) * ((1 - t2) * v00 + t2 * v01) + t1 * ((1 - t2) * v10 + t2 * v11);
-  }
-  return mix(f, neighbours(x, g.n1, plane), neighbours(y, g.n2, g.n3), neighbours(z, g.n3, 1));
 }
 
 /* out = f(x + s), one component. The loop is that of vector_kernel. PART: planes [begin, end) alone, of which
@@ -154,21 +159,23 @@ static dim3 blocks_of(rb_grid g, int high) {
   return dim3(rb_blocks(g.n[2], WIDE), rb_blocks(g.n[1], high), rb_blocks(g.n[0], DEEP));
 }
 /* One launch, DEEP planes a block; s1 and s2 [3][n]. */
-static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+template <bool STEP, bool WARP>
+static rb_status launch(rb_compose_plan *p, double a, const double *e, const void *s1, const void *s2, void *out,
+                        const void *f, void *warped) {
   rb_status st = RB_OK;
   const rb_grid g = p->desc.grid;
-  RB_LAUNCH(vector_kernel<false>, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a,
-            (const double *)NULL, (const float *)s1, (const float *)s2, (float *)out);
+  RB_LAUNCH((vector_kernel<STEP, WARP>), blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), (float)a,
+            e, (const float *)s1, (const float *)s2, (float *)out, (const float *)f, (float *)warped);
 done:
   return st;
 }
-static rb_status step(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out) {
-  rb_status st = RB_OK;
-  const rb_grid g = p->desc.grid;
-  RB_LAUNCH(vector_kernel<true>, blocks_of(g, VECTOR_HIGH), dim3(WIDE, VECTOR_HIGH), 0, sizes_of(g), 1.0f, e,
-            (const float *)s1, (const float *)s2, (float *)out);
-done:
-  return st;
+static rb_status compose(rb_compose_plan *p, double a, const void *s1, const void *s2, void *out) {
+  return launch<false, false>(p, a, NULL, s1, s2, out, NULL, NULL);
+}
+static rb_status step(rb_compose_plan *p, const double *e, const void *s1, const void *s2, void *out, const void *f,
+                      void *warped) {
+  return f ? launch<true, true>(p, 1, e, s1, s2, out, f, warped)
+           : launch<true, false>(p, 1, e, s1, s2, out, NULL, NULL);
 }
 /* One launch; f [n], s [3][n]. */
 static rb_status warp(rb_compose_plan *p, const void *f, const void *s, void *out) {

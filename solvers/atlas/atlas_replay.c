@@ -100,9 +100,9 @@ static rb_status move(rb_atlas *a, int k) {
   if (m->step == 0) return RB_OK;
   RB_TRY(rb_l2force(w->force, a->mean, m->warped, w->f));
   RB_TRY(rb_atlas_velocity(a, w, m, 0, &v));
-  RB_TRY(rb_advance(a->replays->steps, k, w->compose, m->u, v, w->f, w->next)); /* u o (id + e v) + e v */
+  /* u o (id + e v) + e v, and the image by it */
+  RB_TRY(rb_advance(a->replays->steps, k, w->compose, m->u, v, w->f, w->next, m->image, m->warped));
   rb_array_swap(&m->u, &w->next);
-  RB_TRY(rb_compose_warp(w->compose, m->image, m->u, m->warped));
 done:
   return st;
 }

@@ -95,7 +95,8 @@ static rb_status move(rb_currents *s) {
     RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->vertices, s->moved, s->moved));
     RB_TRY(rb_field_combine(s->field, 3 * s->vertices, -1, s->moved, 0, rb_array_none(), 1, s->x));
   }
-  RB_TRY(rb_advance(s->steps, 0, s->compose, s->u, s->v, s->v, s->part)); /* u o (id + w) + w */
+  /* u o (id + w) + w */
+  RB_TRY(rb_advance(s->steps, 0, s->compose, s->u, s->v, s->v, s->part, rb_array_none(), rb_array_none()));
   rb_array_swap(&s->u, &s->part);
 done:
   return st;

@@ -68,7 +68,7 @@ static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out
 }
 static void destroy(rb_interp_plan *head) { free(head); }
 
-static const rb_interp_ops example = {supports, plan, load, eval, destroy, 0, 0};
+static const rb_interp_ops example = {supports, plan, load, eval, destroy, 0, 0, NULL};
 
 /* ---- the library ------------------------------------------------------------------------------------------- */
 

@@ -57,4 +57,4 @@ done:
 static void destroy(rb_interp_plan *head) { free(head); }
 
 extern "C" const rb_interp_ops example_cuda;
-const rb_interp_ops example_cuda = {supports, plan, load, eval, destroy, 0, 0};
+const rb_interp_ops example_cuda = {supports, plan, load, eval, destroy, 0, 0, NULL};

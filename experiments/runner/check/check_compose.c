@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS, STEP = KINDS } kind;
+typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS, STEP = KINDS, STEP_WARP } kind;
 static const double factor = 0.37; /* of SCALED and STEP */
 static const char *const kind_names[] = {"compose", "compose 0.37 of both", "bracket", "warp", "determinant"};
-static int vector(kind w) { return w == STEP || w <= BRACKET; }
+static int vector(kind w) { return w >= STEP || w <= BRACKET; }
 
 /* compose and bracket: f and s three components; warp: f one; determinant: f unused. */
 static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const void *f, const void *s, void *out) {
@@ -19,7 +19,7 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   const rb_backend *b;
   rb_compose_plan *p = NULL;
   const int64_t n = rb_grid_points(d->grid);
-  rb_array df = {0}, ds = {0}, to = {0}, e = {0};
+  rb_array df = {0}, ds = {0}, to = {0}, e = {0}, moved = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_compose_create(v, d, &p));
   RB_TRY(rb_to_backend(b, f, d->dtype, vector(w) ? 3 * n : n, &df));
@@ -35,7 +35,13 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
     case STEP:
       RB_TRY(rb_array_create(b, RB_F64, 1, &e));
       RB_TRY(rb_array_put_doubles(e, &factor));
-      RB_TRY(rb_compose_step(p, e, df, ds, to));
+      RB_TRY(rb_compose_step(p, e, df, ds, to, rb_array_none(), rb_array_none()));
+      break;
+    case STEP_WARP: /* of the field's first component, which goes to the first of `to` */
+      RB_TRY(rb_array_create(b, RB_F64, 1, &e));
+      RB_TRY(rb_array_put_doubles(e, &factor));
+      RB_TRY(rb_array_create(b, d->dtype, 3 * n, &moved));
+      RB_TRY(rb_compose_step(p, e, df, ds, moved, rb_array_part(df, 0, n), rb_array_part(to, 0, n)));
       break;
     case BRACKET:
       RB_TRY(rb_compose_bracket(p, df, ds, to));
@@ -49,7 +55,7 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
   RB_TRY(rb_array_download(to, out));
 done:
   rb_compose_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df), rb_array_destroy(&e);
+  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df), rb_array_destroy(&e), rb_array_destroy(&moved);
   return st;
 }
 
@@ -186,6 +192,12 @@ static void step_on_the_backend(rb_checker *c, const rb_compose_desc *d) {
                                     : factor * rb_check_at(d->dtype, a.s, i));
   if (rb_check_status(c, by(c->variant, d, COMPOSE, a.f, a.s, a.want), "compose"))
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, 3 * a.n), 0, "a step on the backend, to the bit");
+  /* and the warp by it of the field's first component */
+  memcpy(a.s, a.want, 3 * (size_t)a.n * rb_dtype_size(d->dtype));
+  rb_check_random(d->dtype, a.got, 3 * a.n, 78);
+  if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.want), "warp") &&
+      rb_check_status(c, by(c->variant, d, STEP_WARP, a.f, a.got, a.got), "step and warp"))
+    rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "warp by a step, to the bit");
 done:
   drop(a);
 }
