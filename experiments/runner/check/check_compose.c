@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS, STEP = KINDS, STEP_WARP } kind;
+typedef enum { COMPOSE, SCALED, BRACKET, WARP, DETERMINANT, KINDS, PLANES = KINDS, STEP, STEP_WARP } kind;
 static const double factor = 0.37; /* of SCALED and STEP */
 static const char *const kind_names[] = {"compose", "compose 0.37 of both", "bracket", "warp", "determinant"};
 static int vector(kind w) { return w >= STEP || w <= BRACKET; }
@@ -31,6 +31,10 @@ static rb_status by(const rb_variant *v, const rb_compose_desc *d, kind w, const
       break;
     case SCALED:
       RB_TRY(rb_compose(p, factor, df, ds, to));
+      break;
+    case PLANES:
+      for (int64_t begin = 0, size = 1, end = d->grid.n[0]; begin < end; begin += size, size = 3 * size + 1)
+        RB_TRY(rb_compose_warp_planes(p, df, ds, begin, begin + size < end ? begin + size : end, to));
       break;
     case STEP:
       RB_TRY(rb_array_create(b, RB_F64, 1, &e));
@@ -146,33 +150,13 @@ static void neutral(rb_checker *c, const rb_compose_desc *d) {
 }
 
 /* Planes by parts, some of one plane, some of many: the bits of the whole. */
-static rb_status warp_by_parts(const rb_variant *v, const rb_compose_desc *d, const void *f, const void *s,
-                               void *out) {
-  rb_status st = RB_OK;
-  const rb_backend *b;
-  rb_compose_plan *p = NULL;
-  const int64_t n = rb_grid_points(d->grid), end = d->grid.n[0];
-  rb_array df = {0}, ds = {0}, to = {0};
-  RB_TRY(rb_backend_get(v->backend, &b));
-  RB_TRY(rb_compose_create(v, d, &p));
-  RB_TRY(rb_to_backend(b, f, d->dtype, n, &df));
-  RB_TRY(rb_to_backend(b, s, d->dtype, 3 * n, &ds));
-  RB_TRY(rb_poisoned(b, d->dtype, n, &to));
-  for (int64_t begin = 0, size = 1; begin < end; begin += size, size = 3 * size + 1)
-    RB_TRY(rb_compose_warp_planes(p, df, ds, begin, begin + size < end ? begin + size : end, to));
-  RB_TRY(rb_array_download(to, out));
-done:
-  rb_compose_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&ds), rb_array_destroy(&df);
-  return st;
-}
 static void planes(rb_checker *c, const rb_compose_desc *d) {
   arrays a = room(d);
   if (!rb_compose_warps_planes(c->variant)) goto done;
   rb_check_random(d->dtype, a.f, 3 * a.n, 75);
   rb_check_random(d->dtype, a.s, 3 * a.n, 76);
   if (rb_check_status(c, by(c->variant, d, WARP, a.f, a.s, a.want), "warp") &&
-      rb_check_status(c, warp_by_parts(c->variant, d, a.f, a.s, a.got), "warp by planes"))
+      rb_check_status(c, by(c->variant, d, PLANES, a.f, a.s, a.got), "warp by planes"))
     rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, a.n), 0, "warp by planes, to the bit, %lld planes",
                    (long long)d->grid.n[0]);
 done:
