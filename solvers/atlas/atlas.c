@@ -18,28 +18,6 @@ static double noise_floor(const rb_atlas *a) {
   return 0.5 * resolution / a->options.gamma;
 }
 
-/* With a profile: a point in the backend's time, where `part` ends; RB_ATLAS_PARTS begins anew. A failure is told
- * when the parts are added up, where the team agrees on it. */
-static void stamp(rb_atlas *a, int part) {
-  if (!a->profile || a->stamped != RB_OK) return;
-  if (a->stamps == RB_STAMPS) a->stamped = rb_atlas_add_parts(a); /* full: counted, begun anew */
-  a->part[a->stamps] = part;                                      /* what ends here */
-  if (a->stamped == RB_OK) a->stamped = a->backend->stamp(a->stamps++);
-}
-
-/* Waits; adds the times between stamps to their parts. */
-rb_status rb_atlas_add_parts(rb_atlas *a) {
-  rb_status st = a->stamped;
-  for (int k = 1; k < a->stamps && st == RB_OK; k++) {
-    double seconds;
-    if (a->part[k] == RB_ATLAS_PARTS) continue;
-    RB_TRY(a->backend->stamp_interval(k - 1, k, &seconds));
-    a->result->parts[a->part[k]] += seconds;
-  }
-  a->stamps = 0;
-done:
-  return st;
-}
 void rb_atlas_set_profile(rb_atlas *a, int on) { a->profile = on; }
 void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest) {
   a->options.coarse_iterations = coarse, a->options.iterations = finest;
@@ -67,11 +45,11 @@ rb_status rb_atlas_displace_image(rb_atlas *a, rb_atlas_member *m, int first) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->grid);
   rb_array v;
-  stamp(a, RB_ATLAS_PARTS);
+  rb_parts_end_of(&a->parts, RB_PART_NONE);
   RB_TRY(rb_l2force(a->work->force, a->mean, m->warped, a->work->f)); /* (mean - D) grad D */
-  stamp(a, RB_ATLAS_FORCE);
+  rb_parts_end_of(&a->parts, RB_ATLAS_FORCE);
   RB_TRY(rb_atlas_velocity(a, a->work, m, first, &v)); /* L^-1 f */
-  stamp(a, RB_ATLAS_SOLVE);
+  rb_parts_end_of(&a->parts, RB_ATLAS_SOLVE);
   if (first) RB_TRY(choose_step(a, m, v)); /* from then on it is only halved */
   if (m->step == 0) goto done;
   /* u <- e v + u o (id + e v), compose with s1 = u, s2 = e v in its f; then D = I o (id + u) */
@@ -86,7 +64,7 @@ rb_status rb_atlas_move_image(rb_atlas *a, rb_atlas_member *m, int first) {
   RB_TRY(rb_atlas_displace_image(a, m, first));
   if (m->step == 0) return RB_OK;
   RB_TRY(rb_compose_warp(a->work->compose, m->image, m->u, m->warped));
-  stamp(a, RB_ATLAS_UPDATE);
+  rb_parts_end_of(&a->parts, RB_ATLAS_UPDATE);
 done:
   return st;
 }
@@ -243,7 +221,7 @@ static rb_status iterate_streamed(rb_atlas *a, int level, int from, int iteratio
       break;
     }
   }
-  RB_TRY(rb_team_agree(a->team, rb_atlas_add_parts(a)));
+  RB_TRY(rb_team_agree(a->team, rb_parts_add(&a->parts)));
 done:
   return st;
 }
@@ -256,9 +234,9 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
   int measured = 0; /* the differences at `it` came with a burst */
   RB_TRY(rb_atlas_update_mean(a));
   for (int it = from;; it++) {
-    stamp(a, RB_ATLAS_PARTS);
+    rb_parts_end_of(&a->parts, RB_PART_NONE);
     if (!measured) RB_TRY(rb_team_agree(a->team, measure(a, it == 0)));
-    stamp(a, RB_ATLAS_ENERGY);
+    rb_parts_end_of(&a->parts, RB_ATLAS_ENERGY);
     RB_TRY(sum_over_members(a, &all));
     if (all.save && a->result->end != RB_END_INTERRUPTED)
       RB_TRY(save(a, level, it, &all)); /* not once more on the finer levels */
@@ -274,17 +252,17 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
       it--;
       continue;
     }
-    const int behind = a->slabs > 1 && !a->profile; /* which tells the mean's time from the warp's */
+    const int behind = a->slabs > 1; /* the last image's warp is then part of the mean's time */
     for (int k = 0; k < a->own && st == RB_OK; k++)
       st = (behind && k == a->own - 1 ? rb_atlas_displace_image : rb_atlas_move_image)(a, &a->member[k], it == 0);
     RB_TRY(rb_team_agree(a->team, st));
-    stamp(a, RB_ATLAS_PARTS);
+    rb_parts_end_of(&a->parts, behind ? RB_ATLAS_UPDATE : RB_PART_NONE);
     RB_TRY((behind ? rb_atlas_update_mean_behind : rb_atlas_update_mean)(a));
-    stamp(a, RB_ATLAS_AVERAGE);
+    rb_parts_end_of(&a->parts, RB_ATLAS_AVERAGE);
     a->result->iterations++;
   }
   a->result->halvings = all.halvings;
-  RB_TRY(rb_team_agree(a->team, rb_atlas_add_parts(a)));
+  RB_TRY(rb_team_agree(a->team, rb_parts_add(&a->parts)));
 done:
   return st;
 }
@@ -304,7 +282,8 @@ rb_status rb_atlas_solve(rb_atlas *a, rb_atlas_hook hook, void *context, rb_atla
   rb_atlas_saved saved;
   *out = (rb_atlas_result){.end = RB_END_ITERATIONS, .on_devices = a->devices ? 1 : a->sums ? 0 : -1};
   out->box = (double)rb_grid_points(a->full) / (double)rb_grid_points(a->whole);
-  a->result = out, a->halvings = 0, a->stamps = 0, a->stamped = RB_OK, a->row_count = 0, a->saving = 0;
+  a->result = out, a->halvings = 0, a->row_count = 0, a->saving = 0;
+  rb_parts_begin(&a->parts, a->profile, a->backend, out->parts);
   RB_TRY(rb_atlas_level_end(a, 0)); /* of a solve before */
   RB_TRY(rb_atlas_find_saved(a, &saved));
   const int resumed = saved.generation >= 0;

@@ -9,6 +9,7 @@
 #include "kernels/l2force/l2force.h"
 #include "kernels/steps/steps.h"
 #include "solvers/atlas/atlas.h"
+#include "solvers/common/parts.h"
 
 /* An image of this member's share. Arrays on the backend, of the level under way. */
 typedef struct {
@@ -73,9 +74,9 @@ struct rb_atlas {
   rb_device_team *devices; /* where it adds the mean on its devices, else NULL */
   double *gathered;        /* [2 members] */
   double *differences;     /* [count] */
-  rb_status stamped;       /* of the stamps so far */
-  int profile, stamps, part[RB_STAMPS]; /* of the stamps so far: what ends there */
-  int halvings;                         /* of this member's images, so far */
+  rb_parts parts;          /* with a profile */
+  int profile;
+  int halvings; /* of this member's images, so far */
   rb_atlas_result *result;
 
   /* with checkpoints, else 0 and NULL */
@@ -166,8 +167,6 @@ rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);
 rb_status rb_atlas_replay_row(rb_atlas *a, int row);
 /* Of a level that ends. */
 void rb_atlas_replay_end(rb_atlas *a);
-/* Waits for the stamps so far and adds the times between them to the result's parts. */
-rb_status rb_atlas_add_parts(rb_atlas *a);
 /* The member that holds an image, or RB_EINVAL. */
 rb_status rb_atlas_member_of(rb_atlas *a, int image, rb_atlas_member **out);
 

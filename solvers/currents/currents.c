@@ -197,6 +197,8 @@ done:
   return st;
 }
 
+void rb_currents_set_profile(rb_currents *s, int on) { s->profile = on; }
+
 static int stopped(const rb_currents *s) { return s->interrupted && *s->interrupted; }
 
 /* mean |h(x_v) - x_v(0)| over all surfaces' vertices: images and surfaces would lie together at 0. */
@@ -273,6 +275,7 @@ rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *cont
   const double started = rb_now();
   int moved = 0; /* on any level */
   *r = (rb_currents_result){.end = RB_END_ITERATIONS, .setup_seconds = s->setup_seconds};
+  rb_parts_begin(&s->parts, s->profile, s->backend, r->parts);
   RB_TRY(rb_currents_levels(&s->options, level, &r->levels));
   RB_TRY(begin(s));
   for (int l = 0; l < r->levels && !stopped(s); l++) {
@@ -283,6 +286,7 @@ rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *cont
   }
   if (stopped(s)) r->end = RB_END_INTERRUPTED;
   RB_TRY(s->backend->sync());
+  RB_TRY(rb_parts_add(&s->parts));
   r->seconds = rb_now() - started - r->level_seconds, r->setup_seconds += r->level_seconds;
   RB_TRY(drift(s, &r->drift)); /* outside the time */
 done:

@@ -50,6 +50,20 @@ typedef struct {
   int level, iteration;
   double energy, image, surface, dt, longest; /* energy = image + surface; voxels */
 } rb_currents_row;
+/* Parts of an iteration: the template's posteriors pulled back; their force and difference; each surface's sums and
+ * derivative; the derivatives splat onto the force; the velocity of the force; the step's length and the energies'
+ * row; vertices and displacement moved. */
+enum {
+  RB_CURRENTS_PULL_BACK,
+  RB_CURRENTS_FORCE,
+  RB_CURRENTS_SUMS,
+  RB_CURRENTS_SPLAT,
+  RB_CURRENTS_VELOCITY,
+  RB_CURRENTS_STEP,
+  RB_CURRENTS_MOVE,
+  RB_CURRENTS_PARTS
+};
+
 typedef void rb_currents_watch(void *context, const rb_currents_row *row);
 
 typedef struct {
@@ -57,12 +71,16 @@ typedef struct {
   int iterations, levels;
   double image_before, image_after, surface_before, surface_after; /* relative: 1 at the start of the last level */
   double drift;                                                    /* mean |h(x_v) - x_v(0)|, voxels */
-  double seconds, setup_seconds; /* of the iterations; of everything before the first of each level */
-  double level_seconds;          /* of setup_seconds, what is made anew for each level */
+  double seconds, setup_seconds;   /* of the iterations; of everything before the first of each level */
+  double level_seconds;            /* of setup_seconds, what is made anew for each level */
+  double parts[RB_CURRENTS_PARTS]; /* of seconds; 0 without a profile */
 } rb_currents_result;
 
 rb_status rb_currents_solver_create(const rb_variant *v, const rb_currents_options *o, const rb_problem *problem,
                                     const volatile int *interrupted, rb_currents **out);
+/* Time the parts of iterations by stamps from the next solve on, or no more. Nothing is recorded then: the launches
+ * of an iteration are apart, and parts hold the gaps between them. */
+void rb_currents_set_profile(rb_currents *s, int on);
 rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *context, rb_currents_result *out);
 /* Of the last solve, on the host: posteriors [channels][n] pulled back; u [3][n] with h = id + u; det(I + du/dx);
  * vertices [3][vertices] of all surfaces, one after the other, pushed forward. */

@@ -10,6 +10,7 @@
 #include "kernels/l2force/l2force.h"
 #include "kernels/splat/splat.h"
 #include "kernels/steps/steps.h"
+#include "solvers/common/parts.h"
 #include "solvers/currents/currents.h"
 #include "solvers/currents/surface_match.h"
 
@@ -57,6 +58,8 @@ struct rb_currents {
   int phase, issued; /* issued: iterations of the level, so that libraries have set up what they need */
   double first;      /* dt by the level's first force; infinite: not known yet */
   double seconds;    /* of an iteration of the level; 0: not known */
+  rb_parts parts;    /* with a profile */
+  int profile;
 };
 
 /* currents_iteration.c */

@@ -60,25 +60,31 @@ static rb_status one_surface(rb_currents *s, int k) {
 done:
   return st;
 }
-/* b <- a b + splat(sum_j b_j dE_j/dx_v). Surfaces do not meet before the splat: each in its stream. */
+static int pulled(const rb_currents *s) { return s->surfaces && s->options.surface_weight > 0; }
+/* Surfaces do not meet before the splat: each in its stream. */
+static rb_status surface_sums(rb_currents *s) {
+  rb_status st = RB_OK;
+  const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
+  if (!pulled(s)) return RB_OK;
+  RB_TRY(rb_fork(s->backend, streams));
+  for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
+    rb_choose_stream(s->backend, k % streams);
+    st = one_surface(s, k);
+  }
+  const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
+  if (st == RB_OK) st = joined;
+done:
+  return st;
+}
+/* b <- a b + splat(sum_j b_j dE_j/dx_v). */
 static rb_status surface_force(rb_currents *s) {
   rb_status st = RB_OK;
-  const int pulled = s->surfaces && s->options.surface_weight > 0;
-  const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
-  if (pulled) {
-    RB_TRY(rb_fork(s->backend, streams));
-    for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
-      rb_choose_stream(s->backend, k % streams);
-      st = one_surface(s, k);
-    }
-    const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
-    if (st == RB_OK) st = joined;
-    RB_TRY(st);
+  if (pulled(s)) {
     if (rb_splat_has_onto(s->splat->variant))
       return rb_splat_onto(s->splat, s->x, s->pull, s->image_weight, s->b); /* transpose of reading v at x_v */
     RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part));
   }
-  RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));
+  RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled(s) ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));
 done:
   return st;
 }
@@ -102,17 +108,27 @@ done:
   return st;
 }
 
+static void ended(rb_currents *s, int part) { rb_parts_end_of(&s->parts, part); }
 /* dt: the longest movement would be `step` with the level's first force; later steps are as long, or cut where they
  * would move too far. */
 static rb_status issue(rb_currents *s, double step) {
   rb_status st = RB_OK;
+  ended(s, RB_PART_NONE);
   RB_TRY(rb_currents_pull_back(s));
+  ended(s, RB_CURRENTS_PULL_BACK);
   RB_TRY(image_force(s));
+  ended(s, RB_CURRENTS_FORCE);
+  RB_TRY(surface_sums(s));
+  ended(s, RB_CURRENTS_SUMS);
   RB_TRY(surface_force(s));
+  ended(s, RB_CURRENTS_SPLAT);
   RB_TRY(rb_helmholtz_solve(s->helmholtz, s->b, s->v)); /* L v = b */
+  ended(s, RB_CURRENTS_VELOCITY);
   RB_TRY(rb_steps_bound(s->steps, 0, s->first, step, s->n, s->v, rb_array_part(s->now, of_longest(s), 1)));
   RB_TRY(rb_steps_judge(s->steps, s->now)); /* leaves a row */
+  ended(s, RB_CURRENTS_STEP);
   RB_TRY(move(s));
+  ended(s, RB_CURRENTS_MOVE);
 done:
   return st;
 }
@@ -133,7 +149,7 @@ static rb_status iteration(rb_currents *s, double step) {
   rb_status st = RB_OK;
   const int phase = s->phase;
   s->phase = !phase;
-  if (!s->issued++ || !s->backend->record_begin) return issue(s, step);
+  if (!s->issued++ || !s->backend->record_begin || s->profile) return issue(s, step);
   if (s->recording[phase]) {
     rb_array_swap(&s->u, &s->part); /* as issue leaves them */
   } else {

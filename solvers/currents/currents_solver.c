@@ -52,6 +52,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   rb_currents *s = NULL;
   const rb_status st = rb_currents_solver_create(v, o, problem, interrupted, &s);
   (void)team;
+  if (st == RB_OK) rb_currents_set_profile(s, v->backend == RB_CPU); /* stamps cost nothing there */
   *out = s;
   return st;
 }
@@ -70,6 +71,8 @@ static void add_row(void *solution, const rb_currents_row *t) {
  * is that of the unmoved template, the surfaces' that of the last level's start, as another width makes another
  * energy. */
 static rb_status solve(void *p, rb_solution *out) {
+  static const char *const parts[RB_CURRENTS_PARTS] = {"pull_back", "force", "sums", "splat",
+                                                       "velocity",  "step",  "move"};
   rb_status st = RB_OK;
   rb_currents_result r;
   RB_TRY(rb_currents_solve(p, add_row, out, &r));
@@ -89,6 +92,8 @@ static rb_status solve(void *p, rb_solution *out) {
   rb_solution_scalar(out, "surfaces_after", r.surface_after, "1", "the same before the last movement");
   rb_solution_scalar(out, "iterations", r.iterations, "1", "over all levels");
   rb_solution_scalar(out, "drift", r.drift, "voxel", "mean |h(x_v) - x_v(0)| of the surfaces' vertices");
+  for (int k = 0; k < RB_CURRENTS_PARTS && r.parts[RB_CURRENTS_VELOCITY] > 0; k++)
+    rb_solution_part(out, parts[k], r.parts[k]);
 done:
   return st;
 }

@@ -258,6 +258,7 @@ static void currents(const rb_variant *v, int method, double energy[4]) {
   rb_mesh ball[2];
   rb_surface surface[2];
   rb_subject subject[2];
+  double again[4];
   rb_currents_result r;
   rb_currents *s;
   images(two[0], two[1]);
@@ -278,7 +279,13 @@ static void currents(const rb_variant *v, int method, double energy[4]) {
   o.sigmas = "1.5,1", o.steps = "0.3,0.2", o.iterations = "2,2", o.method = method;
   ok(rb_currents_solver_create(v, &o, &problem, NULL, &s));
   ok(rb_currents_solve(s, keep_energy, energy, &r));
+  for (int k = 0; k < RB_CURRENTS_PARTS; k++) assert_true(r.parts[k] == 0); /* nobody asked */
   ok(rb_currents_displacement(s, u));
+  rb_currents_set_profile(s, 1); /* in place of recordings: the same bits */
+  ok(rb_currents_solve(s, keep_energy, again, &r));
+  for (int k = 0; k < 4; k++) assert_true(again[k] == energy[k]);
+  for (int k = 0; k < RB_CURRENTS_PARTS; k++)
+    assert_false(r.parts[k] <= 0 || r.parts[k] > r.seconds); /* emulated: NaN */
   for (int i = 0; i < 3 * POINTS; i++) assert_true(isfinite(u[i]));
   rb_currents_solver_destroy(s);
   rb_mesh_free(&ball[0]), rb_mesh_free(&ball[1]);

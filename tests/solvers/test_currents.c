@@ -171,6 +171,7 @@ static run_of run(const char *name, const rb_anatomy *from, const rb_anatomy *to
   run_of k = {.det_least = INFINITY, .u = malloc(3 * (size_t)n * sizeof(float))};
   rb_currents *s;
   ok(rb_currents_solver_create(variant(&rb_currents_solver_family, name), &o, &problem, NULL, &s));
+  rb_currents_set_profile(s, 1);
   ok(rb_currents_solve(s, see, &k, &k.r));
   ok(rb_currents_determinant(s, k.u));
   for (int64_t i = 0; i < n; i++) k.det_least = fmin(k.det_least, (double)k.u[i]);
@@ -192,6 +193,12 @@ static void heads_come_together(void **state) {
          k.r.surface_after, k.r.surface_before, k.det_least, k.r.drift);
   assert_true(k.r.end == RB_END_ITERATIONS && k.r.iterations == 40);
   assert_true(k.r.seconds > 0 && k.r.level_seconds > 0 && k.r.setup_seconds > k.r.level_seconds);
+  double parts = 0;
+  for (int p = 0; p < RB_CURRENTS_PARTS; p++) {
+    assert_true(k.r.parts[p] > 0);
+    parts += k.r.parts[p];
+  }
+  assert_true(parts > 0.5 * k.r.seconds && parts <= k.r.seconds); /* iterations are made of nothing else */
   assert_true(k.rise < 0.01 && k.energy < 0.3 * k.first && k.det_least > 0);
   assert_true(k.r.image_after < 0.3 && k.r.surface_after < 0.1 * k.r.surface_before && k.r.drift < 0.5);
   free(k.u);

@@ -40,7 +40,7 @@ typedef struct {
   rb_subject subject[2];
   rb_problem problem;
   rb_currents *solver;
-  rb_currents_result result;
+  rb_currents_result result, profiled;              /* the timed solve; the same with stamps */
   double first[TWIN_ITERATIONS], last, level_first; /* energies of the run; of the last level */
   int level, compared;                              /* the first level's first iterations */
   int with_pictures;
@@ -150,6 +150,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   }
   s->problem = (rb_problem){rb_anatomy_shape(&s->head[0], &s->head[1]), &s->subject[1], &s->subject[0]};
   RB_TRY(rb_currents_solver_create(c->variant, &s->options, &s->problem, &rb_interrupted, &s->solver));
+  rb_currents_set_profile(s->solver, b->kind == RB_CPU); /* stamps cost nothing there, another solve much */
   *out = s;
   s = NULL;
 done:
@@ -300,6 +301,35 @@ done:
   return st;
 }
 
+/* The parts of the timed solve, or on a GPU of another with stamps, whose energies are the same to the bit. */
+static rb_status measure_parts(state *s, rb_outcome *o) {
+  static const char *const times[RB_CURRENTS_PARTS] = {"time_pull_back", "time_force", "time_sums", "time_splat",
+                                                       "time_velocity",  "time_step",  "time_move"};
+  static const char *const shares[RB_CURRENTS_PARTS] = {"share_pull_back", "share_force", "share_sums", "share_splat",
+                                                        "share_velocity",  "share_step",  "share_move"};
+  rb_status st = RB_OK;
+  const double last = s->last;
+  s->profiled = s->result;
+  if (s->backend->kind != RB_CPU) {
+    rb_currents_set_profile(s->solver, 1);
+    RB_TRY(rb_currents_solve(s->solver, keep, s, &s->profiled));
+    RB_TRY(rb_solve_check_uninterrupted(s->profiled.end));
+  }
+  rb_outcome_verify(o, "difference of the timed and the profiled solve's last energy", fabs(s->last - last), 0,
+                    "the same solve again");
+  for (int k = 0; k < RB_CURRENTS_PARTS; k++) {
+    rb_outcome_metric(o, times[k], s->profiled.parts[k], "s", "sum over the solve of the time between two stamps");
+    rb_outcome_metric(o, shares[k], 100 * s->profiled.parts[k] / s->profiled.seconds, "%", "of the profiled solve");
+  }
+  rb_outcome_metric(
+      o, "share_critical",
+      100 * (s->profiled.parts[RB_CURRENTS_VELOCITY] + s->profiled.parts[RB_CURRENTS_SUMS]) / s->profiled.seconds,
+      "%", "velocity and sums of surfaces");
+done:
+  rb_currents_set_profile(s->solver, s->backend->kind == RB_CPU);
+  return st;
+}
+
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
@@ -322,6 +352,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "time_iteration", (r->seconds + r->level_seconds) / r->iterations, "s",
                     "solve over iterations, time_levels among it");
   rb_outcome_metric(o, "time_levels", r->level_seconds, "s", "of the solve: plans and sums made anew for each level");
+  RB_TRY(measure_parts(s, o));
   rb_outcome_metric(o, "faces", (double)s->problem.shape.faces, "1", "of all surfaces, both heads");
   if (s->with_pictures)
     RB_TRY(strcmp(rb_case_axis(s->c, "show", "surfaces"), "slices") == 0 ? picture_slices(s, o)

@@ -250,7 +250,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
     RB_CHECK(json_number_value(on_devices) == 1, RB_EINVALID, "the mean was not added on devices, as asked");
   if (parts && json_object_size(parts))
     rb_outcome_metric(o, "share_average", 100 * average / solver, "%",
-                      "of the iterations: the mean, its sum over processes and the waiting, on rank 0");
+                      "of the iterations: the mean, its sum over processes and the waiting, on rank 0; added on "
+                      "GPUs, the last image's warp, too");
 done:
   json_decref(metrics);
   return st;
