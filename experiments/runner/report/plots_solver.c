@@ -18,6 +18,35 @@ static int wanted(const rb_plot *p, const json_t *c) {
   return p->methods_count == 0;
 }
 
+static int in_panel(const rb_plot *p, const json_t *c, const char *panel) {
+  return is_valid(c) && wanted(p, c) &&
+         (!panel || strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel) == 0);
+}
+static void put_label(const char *s, FILE *data) {
+  for (; *s; s++) fputc(*s == '"' || *s == '\n' ? '\'' : *s, data);
+}
+/* A bar's name: the method, and what tells the case from others of that method in the panel. */
+static void put_name(const rb_plot *p, const json_t *cases, const json_t *c, const char *panel, FILE *data) {
+  const char *axis, *method = rb_json_text(c, "method", "");
+  json_t *value;
+  fputc('"', data);
+  put_label(method, data);
+  json_object_foreach(json_object_get(c, "axes"), axis, value) {
+    const char *own = json_string_value(value);
+    size_t i;
+    json_t *other;
+    json_array_foreach(cases, i, other) {
+      if (!in_panel(p, other, panel) || strcmp(rb_json_text(other, "method", ""), method) != 0 ||
+          strcmp(rb_json_text(json_object_get(other, "axes"), axis, ""), own) == 0)
+        continue;
+      fprintf(data, ", %s ", axis);
+      put_label(own, data);
+      break;
+    }
+  }
+  fputc('"', data);
+}
+
 /* One block a panel: a row a case, a column a part. */
 int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
@@ -38,12 +67,8 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     json_t *c;
     int rows = 0;
     json_array_foreach(cases, i, c) {
-      if (!is_valid(c) || !wanted(p, c) ||
-          (panel[q] && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel[q]) != 0))
-        continue;
-      fputc('"', data);
-      for (const char *s = rb_json_text(c, "method", ""); *s; s++) fputc(*s == '"' || *s == '\n' ? '\'' : *s, data);
-      fputc('"', data);
+      if (!in_panel(p, c, panel[q])) continue;
+      put_name(p, cases, c, panel[q], data);
       for (unsigned k = 0; k < p->parts_count; k++) {
         double v = rb_json_metric(c, p->parts[k]);
         fprintf(data, " %.6g", v == v ? v : 0.0);
