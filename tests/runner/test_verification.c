@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that are wrong in one place, on large grids only, or in what their output hides, must make a case invalid.
  * Each is a correct variant whose output, or whose filter, is spoiled; unspoiled, the case is valid. */
+#include "experiments/runner/workloads/atlas_twin.h"
 #include "experiments/runner/workloads/places.h"
 #include "kernels/derivative/derivative.h"
 #include "kernels/gausssum/gausssum.h"
@@ -170,8 +171,43 @@ static void places(void **state) {
   assert_true(p.all && p.count == RB_PLACES_ALL && p.at[5] == 5);
 }
 
+/* An atlas' twin that was worked out before is taken for equal questions alone. */
+static void twins_are_told_apart(void **state) {
+  (void)state;
+  enum { N = 10, COUNT = N * N * N };
+  static float image[2][COUNT];
+  const float *both[2] = {image[0], image[1]};
+  const rb_grid g = rb_grid_make(N, N, N);
+  const rb_variant *fft, *sor;
+  rb_atlas_options o = rb_atlas_defaults();
+  rb_atlas_variances first, again, other;
+  ok(rb_variant_find(&rb_atlas_family, "cpu-fft", &fft));
+  ok(rb_variant_find(&rb_atlas_family, "cpu-sor", &sor));
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < COUNT; i++) image[k][i] = (float)((i + k * COUNT) * 7919 % 101);
+  ok(rb_atlas_twin_variances(fft, &o, g, 2, both, NULL, &first));
+  o.stream = 1, o.iterations = 50; /* neither changes the first iterations */
+  ok(rb_atlas_twin_variances(fft, &o, g, 2, both, NULL, &again));
+  assert_memory_equal(&again, &first, sizeof first);
+  ok(rb_atlas_twin_variances(sor, &o, g, 2, both, NULL, &other));
+  assert_true(rb_atlas_variance_difference(&other, &first) > 1e-6);
+  o.step *= 2;
+  ok(rb_atlas_twin_variances(fft, &o, g, 2, both, NULL, &other));
+  assert_true(rb_atlas_variance_difference(&other, &first) > 1e-6);
+  o.step /= 2;
+  ok(rb_atlas_twin_variances(fft, &o, g, 1, both, both[1], &other));
+  assert_true(rb_atlas_variance_difference(&other, &first) > 1e-6);
+  image[1][COUNT - 1] += 50;
+  ok(rb_atlas_twin_variances(fft, &o, g, 2, both, NULL, &other));
+  assert_true(rb_atlas_variance_difference(&other, &first) > 1e-6);
+  image[1][COUNT - 1] -= 50;
+  ok(rb_atlas_twin_variances(fft, &o, g, 2, both, NULL, &again));
+  assert_memory_equal(&again, &first, sizeof first);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(gradients),
-                                     cmocka_unit_test(interpolations), cmocka_unit_test(sums)};
+                                     cmocka_unit_test(interpolations), cmocka_unit_test(sums),
+                                     cmocka_unit_test(twins_are_told_apart)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

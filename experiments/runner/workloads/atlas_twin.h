@@ -16,7 +16,8 @@ typedef struct {
   double variance[RB_TWIN_ROWS];
 } rb_atlas_variances;
 
-/* Of the twin of `variant` for these images, as rb_atlas_create takes them. */
+/* Of the twin of `variant` for these images, as rb_atlas_create takes them: worked out once in a program for equal
+ * images and options, whatever the variant. */
 rb_status rb_atlas_twin_variances(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
                                   const float *const *images, const float *reference, rb_atlas_variances *out);
 /* Of `a` itself, whose options are `options` before and after. */
