@@ -255,8 +255,9 @@ static rb_status iterate(rb_atlas *a, int level, int from, int iterations, rb_at
     const int behind = a->slabs > 1; /* the last image's warp is then part of the mean's time */
     for (int k = 0; k < a->own && st == RB_OK; k++)
       st = (behind && k == a->own - 1 ? rb_atlas_displace_image : rb_atlas_move_image)(a, &a->member[k], it == 0);
+    if (behind) rb_parts_end_of(&a->parts, RB_ATLAS_UPDATE);
     RB_TRY(rb_team_agree(a->team, st));
-    rb_parts_end_of(&a->parts, behind ? RB_ATLAS_UPDATE : RB_PART_NONE);
+    rb_parts_end_of(&a->parts, RB_PART_NONE); /* the others' time */
     RB_TRY((behind ? rb_atlas_update_mean_behind : rb_atlas_update_mean)(a));
     rb_parts_end_of(&a->parts, RB_ATLAS_AVERAGE);
     a->result->iterations++;

@@ -8,8 +8,9 @@ void rb_parts_begin(rb_parts *p, int timed, const rb_backend *b, double *seconds
 void rb_parts_end_of(rb_parts *p, int part) {
   if (!p->backend || p->status != RB_OK) return;
   if (p->count == RB_STAMPS) p->status = rb_parts_add(p); /* full: counted, begun anew */
+  if (p->status != RB_OK) return;
   p->part[p->count] = part;
-  if (p->status == RB_OK) p->status = p->backend->stamp(p->count++);
+  p->status = p->backend->stamp(p->count++);
 }
 
 rb_status rb_parts_add(rb_parts *p) {
@@ -20,7 +21,7 @@ rb_status rb_parts_add(rb_parts *p) {
     RB_TRY(p->backend->stamp_interval(k - 1, k, &seconds));
     p->seconds[p->part[k]] += seconds;
   }
-  p->count = 0;
 done:
+  p->count = 0;
   return st;
 }

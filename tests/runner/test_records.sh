@@ -77,6 +77,13 @@ if command -v gnuplot >/dev/null; then
   ok "and so are its plots named" test -s "$folder/error.png" -a -s "$folder/error-quick.png"
 fi
 rm "$folder/paper.json"
+if command -v gnuplot >/dev/null; then # stacked bars of a record of another's making: an axis value that is no text
+  mkdir -p stacked
+  sed 's/"mesh": "0.5"/"mesh": 0.5/' "$results/intel-xeon-processor-2-cores/ha2012/breakdown/paper.json" >stacked/paper.json
+  ok "an axis value became a number" grep -q '"mesh": 0.5' stacked/paper.json
+  "$bin" report stacked --plots >stacked/log 2>&1
+  ok "which ends no program" test $? -lt 128
+fi
 
 # ---- compare ---------------------------------------------------------------------------------------------
 cp "$record" a.json

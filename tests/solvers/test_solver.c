@@ -4,6 +4,7 @@
 
 #include "datasets/mesh.h"
 #include "kernels/registry/registry.h"
+#include "solvers/common/parts.h"
 #include "solvers/solver.h"
 
 #include <math.h>
@@ -302,6 +303,39 @@ static void unknown_names(void **state) {
     assert_true(strlen(rb_solver_end_name((rb_solver_end)e)) > 4);
 }
 
+/* Parts of a solve: more points than there are stamps, and stamps that tell nothing. */
+static int intervals_fail;
+static rb_status a_stamp(int i) { return i < RB_STAMPS ? RB_OK : RB_FAIL(RB_EINVAL, "stamp %d", i); }
+static rb_status an_interval(int from, int to, double *seconds) {
+  if (intervals_fail) return RB_FAIL(RB_EDEVICE, "no time between %d and %d", from, to);
+  *seconds = 0.5;
+  return RB_OK;
+}
+static void parts_are_added(void **state) {
+  (void)state;
+  static struct {
+    rb_parts parts;
+    int behind;
+  } room = {.behind = 42};
+  const rb_backend backend = {.stamp = a_stamp, .stamp_interval = an_interval};
+  for (intervals_fail = 0; intervals_fail < 2; intervals_fail++) {
+    double seconds[2] = {0};
+    rb_parts_begin(&room.parts, 1, &backend, seconds);
+    for (int i = 0; i < 2 * RB_STAMPS; i++) rb_parts_end_of(&room.parts, i % 4 == 0 ? RB_PART_NONE : i % 2);
+    const rb_status st = rb_parts_add(&room.parts);
+    rb_clear();
+    assert_int_equal(st, intervals_fail ? RB_EDEVICE : RB_OK);
+    assert_int_equal(room.behind, 42);
+    if (!intervals_fail) { /* every fourth point ends nothing, nor does the first after all stamps are used up */
+      assert_true(seconds[0] == 0.5 * RB_STAMPS / 2);
+      assert_true(seconds[1] == 0.5 * RB_STAMPS);
+    }
+  }
+  rb_parts_begin(&room.parts, 0, &backend, NULL); /* nothing is timed */
+  rb_parts_end_of(&room.parts, 0);
+  ok(rb_parts_add(&room.parts));
+}
+
 int main(void) {
   fill();
   make_surfaces();
@@ -312,6 +346,7 @@ int main(void) {
       cmocka_unit_test(solves_by_the_contract),
       cmocka_unit_test(interruption_keeps_the_iterate),
       cmocka_unit_test(unknown_names),
+      cmocka_unit_test(parts_are_added),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   int count;

@@ -35,6 +35,7 @@ static void put_name(const rb_plot *p, const json_t *cases, const json_t *c, con
     const char *own = json_string_value(value);
     size_t i;
     json_t *other;
+    if (!own) continue;
     json_array_foreach(cases, i, other) {
       if (!in_panel(p, other, panel) || strcmp(rb_json_text(other, "method", ""), method) != 0 ||
           strcmp(rb_json_text(json_object_get(other, "axes"), axis, ""), own) == 0)
