@@ -174,7 +174,7 @@ a=solvers/atlas
 in_atlas force-away-from-the-mean cpu_ref/l2force/l2force_omp.c cpu_ref/l2force/l2force_real.h 's/REAL d = m\[i\] - v\[i\],/REAL d = v[i] - m[i],/'
 in_atlas gamma-as-printed cpu_ref/helmholtz/helmholtz_fftw.c kernels/helmholtz/helmholtz_symbol.h 's/lambda = gamma - alpha/lambda = -gamma - alpha/'
 in_atlas omega-of-the-sum kernels/helmholtz/helmholtz.c kernels/helmholtz/helmholtz.c 's|rho = sum / diagonal|rho = 3 * sum / diagonal|'
-in_atlas mean-one-iteration-late $a/atlas.c $a/atlas.c 's/^    RB_TRY((behind ? rb_atlas_update_mean_behind : rb_atlas_update_mean)(a));$/;/; s/^    if (it == iterations) break;$/    if (it == iterations) break;\n    RB_TRY(rb_atlas_update_mean(a));/'
+in_atlas mean-one-iteration-late $a/atlas.c $a/atlas.c 's/^    RB_TRY((behind ? rb_atlas_update_mean_behind : rb_atlas_update_mean)(a));$/;/; s/^    if (it >= iterations) break;.*/    if (it >= iterations) break;\n    RB_TRY(rb_atlas_update_mean(a));/'
 in_atlas velocity-not-kept $a/atlas.c $a/atlas.c 's/a->omega, w->f, m->v)/a->omega, w->f, a->member[0].v)/'
 in_atlas step-not-guarded $a/atlas.c $a/atlas.c 's|longest > noise_floor(a) ? a->options.step / longest : 0|longest > 0 * noise_floor(a) ? a->options.step / longest : 0|'
 in_atlas displacement-not-scaled $a/atlas_levels.c $a/atlas_levels.c 's|(float)((double)fine.n\[c\] / (double)coarse.n\[c\])|1|'
