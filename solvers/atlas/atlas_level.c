@@ -2,6 +2,7 @@
 /* A level of an atlas: plans, arrays, and the mean over the team. */
 #include "solvers/atlas/atlas_impl.h"
 #include "solvers/common/field_variant.h"
+#include "solvers/common/streams.h"
 
 #include <stdlib.h>
 
@@ -12,8 +13,10 @@ size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->
 /* Kernels and arrays of the level's grid. Spacing is 1: lengths are voxels of the level, so the
  * operator L = -alpha Laplacian - beta grad div + gamma means another thing in mm on every level. omega of
  * over-relaxation depends on the grid, too. */
-static rb_status make_workspace(rb_atlas *a, rb_atlas_workspace *w) {
+static rb_status make_workspace(void *context, int k) {
   rb_status st = RB_OK;
+  rb_atlas *a = context;
+  rb_atlas_workspace *w = &a->work[k];
   const rb_atlas_config *c = a->config;
   const rb_atlas_options *o = &a->options;
   const int64_t n = rb_grid_points(a->grid);
@@ -48,17 +51,8 @@ static void drop_workspace(rb_atlas_workspace *w) {
 
 /* A plan belongs to the stream that it is made in. */
 static rb_status make_workspaces(rb_atlas *a) {
-  rb_status st = RB_OK;
   a->concurrent = rb_atlas_replays(a) ? rb_atlas_concurrent(a->config, &a->options, a->grid, a->own) : 1;
-  RB_TRY(rb_fork(a->backend, a->concurrent));
-  for (int k = 0; k < a->concurrent && st == RB_OK; k++) {
-    rb_choose_stream(a->backend, k);
-    st = make_workspace(a, &a->work[k]);
-  }
-  const rb_status joined = rb_join(a->backend); /* whatever happened */
-  if (st == RB_OK) st = joined;
-done:
-  return st;
+  return rb_in_streams(a->backend, a->concurrent, a->concurrent, make_workspace, a);
 }
 
 /* Of the grid at hand: the first value of a slab; behind the last one, of nothing more. */

@@ -10,6 +10,7 @@
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
 #include "solvers/common/advance.h"
+#include "solvers/common/streams.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,8 +93,9 @@ static void rotate(rb_atlas *a) {
 }
 
 /* As move_image of atlas.c, but the step is read on the backend. */
-static rb_status move(rb_atlas *a, int k) {
+static rb_status move(void *context, int k) {
   rb_status st = RB_OK;
+  rb_atlas *a = context;
   rb_atlas_member *m = &a->member[k];
   rb_atlas_workspace *w = workspace_of(a, k);
   rb_array v;
@@ -106,31 +108,18 @@ static rb_status move(rb_atlas *a, int k) {
 done:
   return st;
 }
-static rb_status measure(rb_atlas *a, int k) {
+static rb_status measure(void *context, int k) {
+  rb_atlas *a = context;
   return rb_l2force_energy_kept(workspace_of(a, k)->force, a->mean, a->member[k].warped,
                                 rb_array_part(a->replays->now, k, 1));
-}
-
-/* For all own images, each in its stream. */
-static rb_status concurrently(rb_atlas *a, rb_status (*what)(rb_atlas *a, int k)) {
-  rb_status st = RB_OK;
-  RB_TRY(rb_fork(a->backend, a->concurrent));
-  for (int k = 0; k < a->own && st == RB_OK; k++) {
-    rb_choose_stream(a->backend, k % a->concurrent);
-    st = what(a, k);
-  }
-  const rb_status joined = rb_join(a->backend); /* whatever happened: none stays open */
-  if (st == RB_OK) st = joined;
-done:
-  return st;
 }
 
 /* All images against one mean; then the mean, and what is left to it. */
 static rb_status issue(rb_atlas *a) {
   rb_status st = RB_OK;
-  RB_TRY(concurrently(a, move));
+  RB_TRY(rb_in_streams(a->backend, a->concurrent, a->own, move, a));
   RB_TRY(rb_atlas_update_mean(a));
-  RB_TRY(concurrently(a, measure));
+  RB_TRY(rb_in_streams(a->backend, a->concurrent, a->own, measure, a));
   RB_TRY(rb_steps_judge(a->replays->steps, a->replays->now));
 done:
   return st;

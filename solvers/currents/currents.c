@@ -4,6 +4,7 @@
 
 #include "kernels/base/clock.h"
 #include "solvers/common/field_variant.h"
+#include "solvers/common/streams.h"
 #include "solvers/currents/currents_impl.h"
 
 #include <math.h>
@@ -162,11 +163,17 @@ void rb_currents_solver_destroy(rb_currents *s) {
 
 /* Plans belong to the stream in which they are made, and to which a surface's work will go: the same on all levels.
  */
-static rb_status begin_surface(rb_currents *s, const rb_surface_match_desc *d, int k) {
+typedef struct {
+  rb_currents *solver;
+  rb_surface_match_desc match;
+} surfaces_to_begin;
+static rb_status begin_surface(void *context, int k) {
   rb_status st = RB_OK;
+  const surfaces_to_begin *b = context;
+  rb_currents *s = b->solver;
   rb_currents_surface *c = &s->surface[k];
-  RB_TRY(c->match ? rb_surface_match_set_kernel(c->match, d)
-                  : rb_surface_match_create(d, &c->moving, &c->fixed, &c->match));
+  RB_TRY(c->match ? rb_surface_match_set_kernel(c->match, &b->match)
+                  : rb_surface_match_create(&b->match, &c->moving, &c->fixed, &c->match));
   c->weight = s->options.surface_weight / rb_surface_match_fixed(c->match); /* over <N_j, N_j> */
 done:
   return st;
@@ -175,23 +182,17 @@ done:
 static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   rb_status st = RB_OK;
   const rb_currents_method method = (rb_currents_method)((s->options.method + 1) % 4);
-  rb_surface_match_desc d = {.currents = {.method = method, .sigma = level->sigma, .dtype = s->config->dtype}};
+  surfaces_to_begin all = {s, {.currents = {.method = method, .sigma = level->sigma, .dtype = s->config->dtype}}};
+  rb_surface_match_desc *d = &all.match;
   const int exact = method == RB_CURRENTS_EXACT, streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
-  RB_TRY(rb_variant_find(&rb_currents_family, exact ? s->config->exact : s->config->currents, &d.variant));
+  RB_TRY(rb_variant_find(&rb_currents_family, exact ? s->config->exact : s->config->currents, &d->variant));
   if (!exact) {
-    RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &d.currents.splat));
-    d.currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1; /* voxels */
+    RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &d->currents.splat));
+    d->currents.spacing = s->options.mesh > 0 ? s->options.mesh * level->sigma : 1; /* voxels */
   }
   rb_currents_forget(s);
   if (!s->surfaces || !(s->options.surface_weight > 0)) return RB_OK;
-  RB_TRY(rb_fork(s->backend, streams));
-  for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
-    rb_choose_stream(s->backend, k % streams);
-    st = begin_surface(s, &d, k);
-  }
-  const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
-  if (st == RB_OK) st = joined;
-  RB_TRY(st);
+  RB_TRY(rb_in_streams(s->backend, streams, s->surfaces, begin_surface, &all));
   RB_TRY(s->backend->sync());
 done:
   return st;

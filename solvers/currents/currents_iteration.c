@@ -3,6 +3,7 @@
  * backend, where what it issues is recorded and replayed as one launch. The host looks after a burst of them. */
 #include "kernels/base/clock.h"
 #include "solvers/common/advance.h"
+#include "solvers/common/streams.h"
 #include "solvers/currents/currents_impl.h"
 
 #include <math.h>
@@ -49,8 +50,9 @@ static rb_planar of_one(const rb_currents_surface *c, rb_array a) {
   return p;
 }
 /* dE_k/dx_v, weighted, into the surface's part of `pull`. */
-static rb_status one_surface(rb_currents *s, int k) {
+static rb_status one_surface(void *context, int k) {
   rb_status st = RB_OK;
+  rb_currents *s = context;
   rb_currents_surface *c = &s->surface[k];
   const int64_t n = c->moving.vertices;
   const rb_array kept = rb_array_part(s->now, of_surface(k), RB_SURFACE_MATCH_KEPT);
@@ -63,18 +65,8 @@ done:
 static int pulled(const rb_currents *s) { return s->surfaces && s->options.surface_weight > 0; }
 /* Surfaces do not meet before the splat: each in its stream. */
 static rb_status surface_sums(rb_currents *s) {
-  rb_status st = RB_OK;
   const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
-  if (!pulled(s)) return RB_OK;
-  RB_TRY(rb_fork(s->backend, streams));
-  for (int k = 0; k < s->surfaces && st == RB_OK; k++) {
-    rb_choose_stream(s->backend, k % streams);
-    st = one_surface(s, k);
-  }
-  const rb_status joined = rb_join(s->backend); /* whatever happened: none stays open */
-  if (st == RB_OK) st = joined;
-done:
-  return st;
+  return pulled(s) ? rb_in_streams(s->backend, streams, s->surfaces, one_surface, s) : RB_OK;
 }
 /* b <- a b + splat(sum_j b_j dE_j/dx_v). */
 static rb_status surface_force(rb_currents *s) {

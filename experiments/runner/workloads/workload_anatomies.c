@@ -40,7 +40,7 @@ typedef struct {
   rb_subject subject[2];
   rb_problem problem;
   rb_currents *solver;
-  rb_currents_result result, profiled;              /* the timed solve; the same with stamps */
+  rb_currents_result result;
   double first[TWIN_ITERATIONS], last, level_first; /* energies of the run; of the last level */
   int level, compared;                              /* the first level's first iterations */
   int with_pictures;
@@ -309,22 +309,22 @@ static rb_status measure_parts(state *s, rb_outcome *o) {
                                                         "share_velocity",  "share_step",  "share_move"};
   rb_status st = RB_OK;
   const double last = s->last;
-  s->profiled = s->result;
+  rb_currents_result profiled = s->result;
   if (s->backend->kind != RB_CPU) {
     rb_currents_set_profile(s->solver, 1);
-    RB_TRY(rb_currents_solve(s->solver, keep, s, &s->profiled));
-    RB_TRY(rb_solve_check_uninterrupted(s->profiled.end));
+    RB_TRY(rb_currents_solve(s->solver, keep, s, &profiled));
+    RB_TRY(rb_solve_check_uninterrupted(profiled.end));
     rb_outcome_verify(o, "difference of the timed and the profiled solve's last energy", fabs(s->last - last), 0,
                       "the same solve again");
   }
   for (int k = 0; k < RB_CURRENTS_PARTS; k++) {
-    rb_outcome_metric(o, times[k], s->profiled.parts[k], "s", "sum over the solve of the time between two stamps");
-    rb_outcome_metric(o, shares[k], 100 * s->profiled.parts[k] / s->profiled.seconds, "%", "of the profiled solve");
+    rb_outcome_metric(o, times[k], profiled.parts[k], "s", "sum over the solve of the time between two stamps");
+    rb_outcome_metric(o, shares[k], 100 * profiled.parts[k] / profiled.seconds, "%", "of the profiled solve");
   }
   rb_outcome_metric(
       o, "share_critical",
-      100 * (s->profiled.parts[RB_CURRENTS_VELOCITY] + s->profiled.parts[RB_CURRENTS_SUMS]) / s->profiled.seconds,
-      "%", "velocity and sums of surfaces");
+      100 * (profiled.parts[RB_CURRENTS_VELOCITY] + profiled.parts[RB_CURRENTS_SUMS]) / profiled.seconds, "%",
+      "velocity and sums of surfaces");
 done:
   rb_currents_set_profile(s->solver, s->backend->kind == RB_CPU);
   return st;
