@@ -119,15 +119,16 @@ done:
 }
 
 /* In [0, 1], on the level's grid, to the backend. The range is the whole image's, taken before anything is blurred,
- * so it is the same on all levels. a->room: first the scaled image, behind it the coarse one. */
+ * so it is the same on all levels. */
 static rb_status put_image(rb_atlas *a, const float *source, double low, double scale, rb_array to) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->full), m = rb_grid_points(a->grid);
-  float *whole = a->room, *coarse = a->room + n; /* [full n]; what of it the level needs */
+  float *scaled = a->room; /* [m] */
+  if (m < n) RB_TRY(rb_atlas_restrict(a->full, source, a->grid, scaled));
+  const float *from = m < n ? scaled : source;
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < n; i++) whole[i] = (float)(((double)source[i] - low) * scale);
-  if (m < n) RB_TRY(rb_atlas_restrict(a->full, whole, a->grid, coarse));
-  RB_TRY(rb_array_put_floats(to, m < n ? coarse : whole));
+  for (int64_t i = 0; i < m; i++) scaled[i] = (float)(((double)from[i] - low) * scale);
+  RB_TRY(rb_array_put_floats(to, scaled));
 done:
   return st;
 }

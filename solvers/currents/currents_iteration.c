@@ -106,7 +106,7 @@ static void ended(rb_currents *s, int part) { rb_parts_end_of(&s->parts, part); 
 static rb_status issue(rb_currents *s, double step) {
   rb_status st = RB_OK;
   ended(s, RB_PART_NONE);
-  RB_TRY(rb_currents_pull_back(s));
+  if (s->image_weight > 0) RB_TRY(rb_currents_pull_back(s)); /* else nobody asks before the end */
   ended(s, RB_CURRENTS_PULL_BACK);
   RB_TRY(image_force(s));
   ended(s, RB_CURRENTS_FORCE);
