@@ -45,6 +45,7 @@ static rb_status make_plans(cufft_plans *t, rb_grid g) {
   rb_status st = RB_OK;
   /* cuFFT counts the slowest axis first, as the fields lie: [n1][n2][n3]. */
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
+  const int skip = g.n[0] == 1; /* a field of one plane is a plane */
   size_t work, greatest = 0;
   for (int b = 0; b < (t->most > 1 ? 2 : 1); b++) {
     const int fields = b ? t->most : 1;
@@ -60,10 +61,12 @@ static rb_status make_plans(cufft_plans *t, rb_grid g) {
     RB_CUFFT_TRY(cufftSetAutoAllocation(t->forward[b], 0));
     RB_CUFFT_TRY(cufftSetAutoAllocation(t->inverse[b], 0));
     /* Dense fields one after the other: no embedding, stride 1; x3 is the transformed axis that is halved. */
-    RB_CUFFT_TRY(cufftMakePlanMany(t->forward[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_R2C, fields, &work));
+    RB_CUFFT_TRY(
+        cufftMakePlanMany(t->forward[b], 3 - skip, n + skip, NULL, 1, 0, NULL, 1, 0, CUFFT_R2C, fields, &work));
     greatest = work > greatest ? work : greatest;
     /* The area that one plan needs may not do for its inverse: both are asked. */
-    RB_CUFFT_TRY(cufftMakePlanMany(t->inverse[b], 3, n, NULL, 1, 0, NULL, 1, 0, CUFFT_C2R, fields, &work));
+    RB_CUFFT_TRY(
+        cufftMakePlanMany(t->inverse[b], 3 - skip, n + skip, NULL, 1, 0, NULL, 1, 0, CUFFT_C2R, fields, &work));
     greatest = work > greatest ? work : greatest;
     RB_CUFFT_TRY(cufftSetStream(t->forward[b], rb_cuda_stream()));
     RB_CUFFT_TRY(cufftSetStream(t->inverse[b], rb_cuda_stream()));

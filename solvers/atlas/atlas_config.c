@@ -17,7 +17,7 @@ static const rb_atlas_config
     gpu_sor_plain = {"cuda/grid", "cuda/sor-plain", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
     gpu_sor_block = {"cuda/grid", "cuda/sor-block", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
     gpu_sor_march = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1, NULL},
-    gpu_fft_replay = {"cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", RB_F32, 0, "cuda/grid"},
+    gpu_fft_replay = {"cuda/grid", "cuda/axes", "cuda/planar", "cuda/grid", RB_F32, 0, "cuda/grid"},
     gpu_sor_replay = {"cuda/grid", "cuda/sor-march", "cuda/planar", "cuda/grid", RB_F32, 1, "cuda/grid"};
 static const rb_variant variants[] = {
     {"cpu-fft", "CPU FFT", "float32, velocities by FFTW, periodic", RB_ON_CPU(&cpu_fft)},
@@ -31,7 +31,9 @@ static const rb_variant variants[] = {
     {"gpu-sor-block", "GPU block SOR", "float32, over-relaxation with both colours in a kernel",
      RB_ON_CUDA(&gpu_sor_block)},
     {"gpu-sor-march", "", "ours: float32, over-relaxation with two sweeps a pass", RB_ON_CUDA(&gpu_sor_march)},
-    {"gpu-fft-replay", "", "ours: gpu-fft, an iteration of all images as one launch", RB_ON_CUDA(&gpu_fft_replay)},
+    {"gpu-fft-replay", "",
+     "ours: transforms of planes by cuFFT, axis 1 in one pass; an iteration of all images as one launch",
+     RB_ON_CUDA(&gpu_fft_replay)},
     {"gpu-sor-replay", "", "ours: gpu-sor-march, an iteration of all images as one launch",
      RB_ON_CUDA(&gpu_sor_replay)},
 };

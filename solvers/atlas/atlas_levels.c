@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the levels of an atlas: images down, displacements up; on the host. Both are linear along each axis in turn,
- * so an axis is a table of weights, made once, and the values between two axes are as few as can be. */
+/* Between the levels of an atlas: images down, displacements up; on the host. Both are linear along each axis in
+ * turn, so an axis is a table of weights, made once, and the values between two axes are as few as can be. */
 #include "solvers/atlas/atlas.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ rb_grid rb_atlas_coarse_grid(rb_grid fine, int factor) {
   return g;
 }
 
-/* Output i of an axis is sum_k weight[i * most + k] in[first[i] + k] over k < most; what would lie beyond the axis has
- * no weight and is not read. */
+/* Output i of an axis is sum_k weight[i * most + k] in[first[i] + k] over k < most; what would lie beyond the axis
+ * has no weight and is not read. */
 typedef struct {
   int64_t from, to; /* samples in, out */
   int most;
@@ -46,7 +46,8 @@ static rb_status make_weights(int64_t from, int64_t to, double scale, axis_weigh
   RB_CHECK(a->first && a->weight, RB_ENOMEM, "host memory");
   for (int64_t i = 0; i < to; i++) {
     const double at = fmin(fmax(((double)i + 0.5) * r - 0.5, 0), (double)(from - 1));
-    const int64_t below = (int64_t)at < from - 1 ? (int64_t)at : from - 1, above = below + 1 < from ? below + 1 : below;
+    const int64_t below = (int64_t)at < from - 1 ? (int64_t)at : from - 1,
+                  above = below + 1 < from ? below + 1 : below;
     const int64_t low = below > reach ? below - reach : 0;
     a->first[i] = low < from - a->most ? low : from - a->most; /* so that all `most` can be read */
     add_blurred(a, sigma, reach, below, scale * (1 - (at - (double)below)), i);

@@ -11,8 +11,8 @@
 static const rb_currents_config configs[] = {
     {RB_CPU, RB_F32, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
     {RB_CPU, RB_F64, "cpu/omp", "cpu/omp", "cpu/fftw", "cpu/omp", "cpu/omp", "cpu/omp", "cpu/mesh", "cpu/omp"},
-    {RB_CUDA, RB_F32, "cuda/march", "cuda/grid", "cuda/cufft", "cuda/planar", "cuda/grid", "cuda/fixed64",
-     "cuda/mesh", "cuda/culled"},
+    {RB_CUDA, RB_F32, "cuda/march", "cuda/grid", "cuda/axes", "cuda/planar", "cuda/grid", "cuda/fixed64", "cuda/mesh",
+     "cuda/culled"},
 };
 static const rb_variant variants[] = {
     {"cpu", "CPU", "float32, all cores", RB_ON_CPU(&configs[0])},

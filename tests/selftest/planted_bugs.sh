@@ -91,6 +91,7 @@ if [ "$wanted" = " --barriers " ]; then
   # not the two of gausssum_cuda_tiled.cu: its blocks have one warp below 16000 points, which needs no barrier, and larger sets take minutes
   every_barrier $k/gausssum/gausssum_rows.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
   every_barrier $k/gausssum/gausssum_flow.cuh $k/gausssum/gausssum_cuda_tiled.cu gausssum cuda/tiled 30
+  every_barrier $k/helmholtz/helmholtz_cuda_axes.cu $k/helmholtz/helmholtz_cuda_axes.cu helmholtz cuda/axes 30
   every_barrier $k/helmholtz/helmholtz_cuda_sor_block.cu $k/helmholtz/helmholtz_cuda_sor_block.cu helmholtz cuda/sor-block 10
   every_barrier $k/cuda/block_sum.cuh $k/l2force/l2force_cuda_grid.cu l2force cuda/grid 30
   every_barrier $k/interp/interp_cuda_prefilter.cu $k/interp/interp_cuda_prefilter.cu interp cuda/texture-bspline 30 1 62
@@ -130,6 +131,7 @@ planted atomic-left-out watch regbench kernels/compose/compose_cuda_common.cu ke
   'race: .*longest.cuh:[0-9]+' {} check compose --variant cuda/global --largest 30
 in_kernel sum-one-step-short watch kernels/force/force_cuda_grid.cu 's/int o = 16; o > 0/int o = 16; o > 1/' FAIL force cuda/grid
 in_kernel colours-swapped watch kernels/helmholtz/helmholtz_cuda_sor_block.cu 's/first + half) & 1/first + half + 1) \& 1/' FAIL helmholtz cuda/sor-block
+planted roots-not-conjugated watch regbench kernels/helmholtz/helmholtz_cuda_axes.cu kernels/fft/register_dft.cuh 's/SIGN < 0 ? b.y : -b.y/b.y/' 'FAIL .*: solve' {} check helmholtz --variant cuda/axes --largest 30
 in_kernel halved-where-it-falls watch kernels/steps/steps_cuda_grid.cu 's/is > e\[k\]/is < e[k]/' FAIL steps cuda/grid
 in_kernel row-counted-too-early watch kernels/steps/steps_cuda_grid.cu '/__syncthreads/d' 'race: .*steps_cuda_grid.cu:[0-9]+' steps cuda/grid
 s=kernels/splat
