@@ -102,7 +102,7 @@ static double energy_of(const rb_currents_desc *d, const void *m, const void *u)
     *out = energy_of(&head->desc, p->m, p->u);                                                              \
     return RB_OK;                                                                                           \
   }                                                                                                         \
-  const rb_currents_ops rb_currents_##NAME = {supports, plan,    load, NAME##_eval,    NAME##_energy,       \
-                                              NULL,     destroy, 0,    RB_WEIGHTS_FULL};
+  const rb_currents_ops rb_currents_##NAME = {supports, plan,    load, NAME##_eval,     NAME##_energy,      \
+                                              NULL,     destroy, 0,    RB_WEIGHTS_FULL, NULL};
 DEFINE(naive)
 DEFINE(omp)

@@ -18,11 +18,18 @@
 #include "cpu_ref/currents/currents_mesh_real.h"
 
 /* Each pass by the plan's type; made_for, as head.desc is not filled in while the plan is made. */
-static rb_status to_grid(rb_currents_mesh *p, const void *y) {
+static rb_status to_grid(rb_currents_mesh *p, int64_t n, const void *y, void *points) {
   if (p->made_for.dtype == RB_F64)
-    to_grid_f64(p, y);
+    to_grid_f64(p, n, y, points);
   else
-    to_grid_f32(p, y);
+    to_grid_f32(p, n, y, points);
+  return RB_OK;
+}
+static rb_status add_base(rb_currents_mesh *p) {
+  if (p->made_for.dtype == RB_F64)
+    add_base_f64(p);
+  else
+    add_base_f32(p);
   return RB_OK;
 }
 /* the energy, and F^ *= K^ / N */
@@ -47,17 +54,13 @@ static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const voi
 }
 
 /* What differs from cuda/mesh: the transform and three passes. The rest is kernels/currents/currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, filter, keep, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, add_base, filter, keep, gather};
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   return rb_currents_mesh_plan(backend, d, &parts, out);
 }
 
-const rb_currents_ops rb_currents_mesh_cpu = {rb_currents_mesh_supports,
-                                              plan,
-                                              rb_currents_mesh_load,
-                                              rb_currents_mesh_eval,
-                                              rb_currents_mesh_energy,
-                                              rb_currents_mesh_outcome,
-                                              rb_currents_mesh_destroy,
-                                              0,
-                                              RB_WEIGHTS_FULL};
+const rb_currents_ops rb_currents_mesh_cpu = {rb_currents_mesh_supports, plan,
+                                              rb_currents_mesh_load,     rb_currents_mesh_eval,
+                                              rb_currents_mesh_energy,   rb_currents_mesh_outcome,
+                                              rb_currents_mesh_destroy,  0,
+                                              RB_WEIGHTS_FULL,           rb_currents_mesh_base};

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The passes of cpu/mesh of currents, once a precision: REAL, SUFFIX(name). */
 
-static void SUFFIX(to_grid)(rb_currents_mesh *p, const REAL *y) {
+static void SUFFIX(to_grid)(const rb_currents_mesh *p, int64_t n, const REAL *y, REAL *to) {
   const rb_currents_desc *d = &p->made_for;
-  REAL *to = p->points;
   /* (y - origin) / spacing in double, rounded once. Each value is one thread's. */
 #pragma omp parallel for schedule(static) collapse(2)
   for (int a = 0; a < 3; a++)
-    for (int64_t i = 0; i < d->sources; i++)
-      to[a * d->sources + i] = (REAL)(((double)y[a * d->sources + i] - d->origin[a]) / d->spacing);
+    for (int64_t i = 0; i < n; i++) to[a * n + i] = (REAL)(((double)y[a * n + i] - d->origin[a]) / d->spacing);
+}
+static void SUFFIX(add_base)(rb_currents_mesh *p) {
+  const int64_t values = 3 * rb_grid_points(p->made_for.grid);
+  const REAL *base = p->base;
+  REAL *grid = p->grid;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < values; i++) grid[i] += base[i];
 }
 
 /* A plane of x1 has its own sum; planes are added in their order. */

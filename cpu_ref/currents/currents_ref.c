@@ -101,4 +101,4 @@ static rb_status energy(rb_currents_plan *head, double *out) {
   return RB_OK;
 }
 
-const rb_currents_ops rb_currents_ref = {supports, plan, load, eval, energy, NULL, destroy, 0, RB_WEIGHTS_FULL};
+const rb_currents_ops rb_currents_ref = {supports, plan, load, eval, energy, NULL, destroy, 0, RB_WEIGHTS_FULL, NULL};

@@ -105,5 +105,5 @@ done:
 }
 static rb_status energy(rb_currents_plan *head, double *out) { return exact_energy(head, out, eval); }
 
-extern "C" const rb_currents_ops rb_currents_culled = {exact_supports, plan,    load,  eval,           energy,
-                                                       NULL,           destroy, REACH, RB_WEIGHTS_FULL};
+extern "C" const rb_currents_ops rb_currents_culled = {
+    exact_supports, plan, load, eval, energy, NULL, destroy, REACH, RB_WEIGHTS_FULL, NULL};

@@ -31,12 +31,26 @@ static __global__ void __launch_bounds__(THREADS)
   if (i >= n) return;
   for (int a = 0; a < 3; a++) to[a * n + i] = (float)(((double)y[a * n + i] - at.origin[a]) / at.spacing);
 }
-/* One launch, [3][sources] to `points` of the same shape. */
-static rb_status to_grid(rb_currents_mesh *p, const void *y) {
+/* A thread a value. */
+static __global__ void __launch_bounds__(THREADS)
+    add_values(int64_t values, const float *__restrict__ base, float *__restrict__ grid) {
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < values) grid[i] += base[i];
+}
+/* For variants of splat that cannot begin with what is there. */
+static rb_status add_base(rb_currents_mesh *p) {
+  rb_status st = RB_OK;
+  const int64_t values = 3 * rb_grid_points(p->made_for.grid);
+  RB_LAUNCH(add_values, rb_blocks(values, THREADS), THREADS, 0, values, (const float *)p->base, (float *)p->grid);
+done:
+  return st;
+}
+
+/* One launch, [3][n] to `points` of the same shape. */
+static rb_status to_grid(rb_currents_mesh *p, int64_t n, const void *y, void *points) {
   rb_status st = RB_OK;
   const rb_currents_desc *d = &p->made_for;
-  RB_LAUNCH(place_points, rb_blocks(d->sources, THREADS), THREADS, 0, placement_of(d), d->sources, (const float *)y,
-            (float *)p->points);
+  RB_LAUNCH(place_points, rb_blocks(n, THREADS), THREADS, 0, placement_of(d), n, (const float *)y, (float *)points);
 done:
   return st;
 }
@@ -139,7 +153,7 @@ done:
 }
 
 /* What cuda/mesh gives to the shared particle mesh; the rest is in currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, filter, keep, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, add_base, filter, keep, gather};
 /* Methods and grid are checked by the shared part. */
 static rb_status supports(const rb_currents_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
@@ -157,4 +171,5 @@ extern "C" const rb_currents_ops rb_currents_mesh_cuda = {supports,
                                                           rb_currents_mesh_outcome,
                                                           rb_currents_mesh_destroy,
                                                           0,
-                                                          RB_WEIGHTS_FULL};
+                                                          RB_WEIGHTS_FULL,
+                                                          rb_currents_mesh_base};

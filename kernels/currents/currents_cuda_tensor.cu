@@ -286,5 +286,5 @@ done:
 }
 static rb_status energy(rb_currents_plan *head, double *out) { return exact_energy(head, out, eval); }
 
-extern "C" const rb_currents_ops rb_currents_tensor = {exact_supports, plan,    load,  eval,           energy,
-                                                       NULL,           destroy, REACH, RB_WEIGHTS_FP16};
+extern "C" const rb_currents_ops rb_currents_tensor = {
+    exact_supports, plan, load, eval, energy, NULL, destroy, REACH, RB_WEIGHTS_FP16, NULL};

@@ -125,7 +125,7 @@ static rb_status energy(rb_currents_plan *head, double *out) {
   return exact_energy(head, out, eval<HALF>);
 }
 
-extern "C" const rb_currents_ops rb_currents_tiled = {exact_supports, plan,    load, eval<false>,    energy<false>,
-                                                      NULL,           destroy, 0,    RB_WEIGHTS_FULL};
+extern "C" const rb_currents_ops rb_currents_tiled = {exact_supports, plan,    load, eval<false>,     energy<false>,
+                                                      NULL,           destroy, 0,    RB_WEIGHTS_FULL, NULL};
 extern "C" const rb_currents_ops rb_currents_half_exponential = {
-    exact_supports, plan, load, eval<true>, energy<true>, NULL, destroy, 0, RB_WEIGHTS_FP16};
+    exact_supports, plan, load, eval<true>, energy<true>, NULL, destroy, 0, RB_WEIGHTS_FP16, NULL};

@@ -51,16 +51,20 @@ done:
   return st;
 }
 
+static rb_splat_desc splat_of(const rb_currents_desc *d, int64_t np) {
+  return (rb_splat_desc){.grid = d->grid,
+                         .np = np,
+                         .basis = d->method == RB_CURRENTS_CUBIC ? RB_SPLAT_CUBIC : RB_SPLAT_LINEAR,
+                         .boundary = RB_PERIODIC,
+                         .dtype = d->dtype,
+                         .components = 3};
+}
+
 rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_desc *d,
                                 const rb_currents_mesh_parts *parts, rb_currents_plan **out) {
   rb_status st = RB_OK;
   const size_t size = rb_dtype_size(d->dtype), field = (size_t)rb_grid_points(d->grid) * size;
-  const rb_splat_desc splat = {.grid = d->grid,
-                               .np = d->sources,
-                               .basis = d->method == RB_CURRENTS_CUBIC ? RB_SPLAT_CUBIC : RB_SPLAT_LINEAR,
-                               .boundary = RB_PERIODIC,
-                               .dtype = d->dtype,
-                               .components = 3};
+  const rb_splat_desc splat = splat_of(d, d->sources);
   /* energy[0] is the whole; behind it a place for each partial sum: a plane of x1, or a block */
   const int64_t partials = d->grid.n[0] > RB_CURRENTS_PARTIALS ? d->grid.n[0] : RB_CURRENTS_PARTIALS;
   rb_currents_mesh *p = calloc(1, sizeof *p);
@@ -83,6 +87,50 @@ done:
   return st;
 }
 
+/* A splat of its own, whose sums are kept. */
+rb_status rb_currents_mesh_base(rb_currents_plan *head, int64_t n, const void *y, const void *m) {
+  rb_status st = RB_OK;
+  rb_currents_mesh *p = (rb_currents_mesh *)head;
+  const rb_currents_desc *d = &p->made_for;
+  const rb_splat_desc splat = splat_of(d, n);
+  const int64_t values = 3 * rb_grid_points(d->grid);
+  const size_t size = rb_dtype_size(d->dtype);
+  rb_splat_plan *once = NULL;
+  void *points = NULL;
+  int64_t lost = 0;
+  RB_TRY(rb_splat_create(d->splat, &splat, &once));
+  RB_TRY(rb_alloc(head->backend, 3 * (size_t)n * size, &points));
+  if (!p->base) RB_TRY(rb_alloc(head->backend, (size_t)values * size, &p->base));
+  RB_TRY(p->parts->to_grid(p, n, y, points));
+  RB_TRY(rb_splat_run(once, rb_array_view(head->backend, d->dtype, 3 * n, points),
+                      rb_array_view(head->backend, d->dtype, 3 * n, m),
+                      rb_array_view(head->backend, d->dtype, values, p->base)));
+  RB_TRY(rb_splat_outcome(once, &lost)); /* waits */
+  RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
+           (long long)n);
+done:
+  rb_splat_destroy(once);
+  rb_release(head->backend, points);
+  return st;
+}
+
+/* The loaded sources' moments on the grid, and those that stand still. */
+static rb_status splat_all(rb_currents_mesh *p, const void *m) {
+  rb_status st = RB_OK;
+  const rb_currents_desc *d = &p->made_for;
+  const rb_backend *b = p->head.backend;
+  const int64_t values = 3 * rb_grid_points(d->grid);
+  const rb_array x = rb_array_view(b, d->dtype, 3 * d->sources, p->points),
+                 masses = rb_array_view(b, d->dtype, 3 * d->sources, m),
+                 grid = rb_array_view(b, d->dtype, values, p->grid);
+  if (p->base && rb_splat_has_onto(d->splat))
+    return rb_splat_onto(p->splat, x, masses, 1, rb_array_view(b, d->dtype, values, p->base), grid);
+  RB_TRY(rb_splat_run(p->splat, x, masses, grid));
+  if (p->base) RB_TRY(p->parts->add_base(p));
+done:
+  return st;
+}
+
 /* y -> grid units -> splat moments F -> F^ -> energy 1/N sum_k w_k K^ |F^|^2 and F^ <- K^ F^ / N
  * m is borrowed for the splat only; the last eval does not read it. */
 rb_status rb_currents_mesh_load(rb_currents_plan *head, const void *y, const void *m) {
@@ -92,10 +140,8 @@ rb_status rb_currents_mesh_load(rb_currents_plan *head, const void *y, const voi
   /* places to grid units; moments splat on the grid; F = transform; energy summed and F^ *= K^/N. The energy is then
    * known, the field is not: `grid` still holds the moments. */
   p->inverted = 0;
-  RB_TRY(p->parts->to_grid(p, y));
-  RB_TRY(rb_splat_run(p->splat, rb_array_view(head->backend, d->dtype, 3 * d->sources, p->points),
-                      rb_array_view(head->backend, d->dtype, 3 * d->sources, m),
-                      rb_array_view(head->backend, d->dtype, 3 * rb_grid_points(d->grid), p->grid)));
+  RB_TRY(p->parts->to_grid(p, d->sources, y, p->points));
+  RB_TRY(splat_all(p, m));
   RB_TRY(rb_fft_forward(p->fft, 3, p->grid, p->spectrum));
   RB_TRY(p->parts->filter(p));
 done:
@@ -136,7 +182,7 @@ void rb_currents_mesh_destroy(rb_currents_plan *head) {
   rb_currents_mesh *p = (rb_currents_mesh *)head;
   rb_splat_destroy(p->splat);
   rb_fft_destroy(p->fft);
-  rb_release(head->backend, p->points), rb_release(head->backend, p->grid);
+  rb_release(head->backend, p->points), rb_release(head->backend, p->grid), rb_release(head->backend, p->base);
   rb_release(head->backend, p->spectrum), rb_release(head->backend, p->kernel);
   rb_release(head->backend, p->energy);
   free(p);

@@ -40,13 +40,14 @@ done:
   return st;
 }
 
-rb_status rb_splat_onto(rb_splat_plan *p, rb_array x, rb_array m, double by, rb_array out) {
+rb_status rb_splat_onto(rb_splat_plan *p, rb_array x, rb_array m, double by, rb_array from, rb_array out) {
   rb_status st = RB_OK;
   RB_NEED(p, "splat", x, 3 * p->desc.np);
   RB_NEED(p, "splat", m, p->desc.components * p->desc.np);
+  RB_NEED(p, "splat", from, p->desc.components * rb_grid_points(p->desc.grid));
   RB_NEED(p, "splat", out, p->desc.components * rb_grid_points(p->desc.grid));
   RB_CHECK(ops_of(p)->onto, RB_EUNSUPPORTED, "%s writes its sums, it does not add them to others", p->variant->name);
-  RB_TRY(ops_of(p)->onto(p, x.data, m.data, by, out.data));
+  RB_TRY(ops_of(p)->onto(p, x.data, m.data, by, from.data, out.data));
 done:
   return st;
 }

@@ -53,15 +53,15 @@ typedef struct {
   int ordered;   /* 1: the same bits for the points in any order */
   size_t (*workspace)(const rb_splat_desc *desc); /* bytes that a plan holds on the backend; NULL: none to speak of */
   /* NULL: not there. */
-  rb_status (*onto)(rb_splat_plan *p, const void *x, const void *m, double by, void *out);
+  rb_status (*onto)(rb_splat_plan *p, const void *x, const void *m, double by, const void *from, void *out);
 } rb_splat_ops;
 
 /* Front door: checks once, then dispatches. RB_EINVAL for sizes, points or components below 1. */
 rb_status rb_splat_create(const rb_variant *variant, const rb_splat_desc *desc, rb_splat_plan **out);
 rb_status rb_splat_run(rb_splat_plan *p, rb_array x, rb_array m, rb_array out);
-/* out <- by out + what run would write, in one rounding. RB_EUNSUPPORTED where the variant has none:
- * rb_splat_has_onto tells. */
-rb_status rb_splat_onto(rb_splat_plan *p, rb_array x, rb_array m, double by, rb_array out);
+/* out <- by from + what run would write, in one rounding; from may be out. RB_EUNSUPPORTED where the variant has
+ * none: rb_splat_has_onto tells. */
+rb_status rb_splat_onto(rb_splat_plan *p, rb_array x, rb_array m, double by, rb_array from, rb_array out);
 int rb_splat_has_onto(const rb_variant *variant);
 /* Waits for the last run. RB_EINVAL when a sum exceeded what its type holds: `out` is worthless. lost may be NULL. */
 rb_status rb_splat_outcome(rb_splat_plan *p, int64_t *lost);

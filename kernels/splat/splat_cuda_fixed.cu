@@ -234,15 +234,15 @@ static __global__ void __launch_bounds__(THREADS)
   });
 }
 /* One thread a value. The sum as a double (53 bits), scaled exactly, then rounded to float. ONTO: added to `by` times
- * what is there. */
+ * `from`, which may be `out`. */
 template <bool ONTO>
 static __global__ void __launch_bounds__(THREADS)
-    convert_64(int64_t values, int points, float by, const unsigned long long *__restrict__ sums, float *out,
-               const splat_report *report) {
+    convert_64(int64_t values, int points, float by, const unsigned long long *__restrict__ sums, const float *from,
+               float *out, const splat_report *report) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= values) return;
   const float sum = (float)scalbn((double)(long long)sums[i], -unit_bits_of(report->greatest, points));
-  out[i] = ONTO ? fmaf(by, out[i], sum) : sum;
+  out[i] = ONTO ? fmaf(by, from[i], sum) : sum;
 }
 
 /* Three steps: clear, greatest mass, add. */
@@ -264,12 +264,12 @@ done:
 }
 /* And convert. */
 template <bool ONTO>
-static rb_status convert(splat_plan *p, double by, void *out) {
+static rb_status convert(splat_plan *p, double by, const void *from, void *out) {
   rb_status st = RB_OK;
   const rb_splat_desc *d = &p->head.desc;
   const int64_t values = rb_grid_points(d->grid) * d->components;
   RB_LAUNCH(convert_64<ONTO>, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(d->np), (float)by,
-            (const unsigned long long *)p->room, (float *)out, p->report);
+            (const unsigned long long *)p->room, (const float *)from, (float *)out, p->report);
 done:
   return st;
 }
@@ -277,15 +277,15 @@ static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void 
   rb_status st = RB_OK;
   splat_plan *p = (splat_plan *)head;
   RB_TRY(sum_64(p, (const float *)x, (const float *)m));
-  RB_TRY(convert<false>(p, 0, out));
+  RB_TRY(convert<false>(p, 0, NULL, out));
 done:
   return st;
 }
-static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, double by, void *out) {
+static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, double by, const void *from, void *out) {
   rb_status st = RB_OK;
   splat_plan *p = (splat_plan *)head;
   RB_TRY(sum_64(p, (const float *)x, (const float *)m));
-  RB_TRY(convert<true>(p, by, out));
+  RB_TRY(convert<true>(p, by, from, out));
 done:
   return st;
 }

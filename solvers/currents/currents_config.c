@@ -81,9 +81,9 @@ done:
 
 /* Bytes of the surfaces' sums: a mesh's grid, spectrum and splat sums, and what is held an element. An upper
  * estimate: the mesh with the widest kernel's margin at the narrowest kernel's spacing, over the images' grid, for
- * every surface, though a level has one width. 34 values a face and 24 a vertex cover the arrays of surface_match
- * and of the carried surface; on a GPU the sums of a splat are whole numbers of 64 bits, for each mesh and once for
- * the images' grid. */
+ * every surface, though a level has one width: moments, those that stand still, spectrum. 34 values a face and 24 a
+ * vertex cover the arrays of surface_match and of the carried surface; on a GPU the sums of a splat are whole numbers
+ * of 64 bits, for each mesh, once more while one is made, and once for the images' grid. */
 static size_t surface_bytes(const rb_currents_options *o, const rb_currents_config *c, const rb_problem_shape *shape,
                             double widest, double narrowest) {
   const size_t size = rb_dtype_size(c->dtype);
@@ -98,7 +98,8 @@ static size_t surface_bytes(const rb_currents_options *o, const rb_currents_conf
   rb_currents_fit_grid(low, high, &d);
   const size_t m = (size_t)rb_grid_points(d.grid);
   return elements +
-         (size_t)shape->surfaces * (8 * m * size + (c->backend == RB_CUDA ? 3 * m * (sizeof(int64_t) + size) : 0));
+         (size_t)shape->surfaces * (11 * m * size + (c->backend == RB_CUDA ? 3 * m * (sizeof(int64_t) + size) : 0)) +
+         (c->backend == RB_CUDA ? 3 * m * sizeof(int64_t) : 0);
 }
 
 /* For the greatest of all levels, as plans of levels replace each other. */

@@ -73,7 +73,7 @@ static rb_status surface_force(rb_currents *s) {
   rb_status st = RB_OK;
   if (pulled(s)) {
     if (rb_splat_has_onto(s->splat->variant))
-      return rb_splat_onto(s->splat, s->x, s->pull, s->image_weight, s->b); /* transpose of reading v at x_v */
+      return rb_splat_onto(s->splat, s->x, s->pull, s->image_weight, s->b, s->b); /* transpose of reading v at x_v */
     RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part));
   }
   RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled(s) ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));

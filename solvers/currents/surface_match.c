@@ -11,7 +11,8 @@
 
 /* Exact sums hold two sets of sources, so that what is constant is summed once:
  *   E = <S,S> - 2<S,T> + <T,T> = 2 m.(u_S - u_T) - m.u_S + <T,T>.
- * A particle mesh holds the signed union, whose energy comes from one spectrum. */
+ * A particle mesh holds the signed union, whose energy comes from one spectrum; -T stands still in it and is splat
+ * once where the variant can keep it, else with every load. */
 struct rb_surface_match {
   const rb_backend *backend;
   rb_currents_desc d;                   /* method, sigma, type; the fitted grid */
@@ -23,7 +24,8 @@ struct rb_surface_match {
   rb_array c, m, u, z;              /* [3][faces]: centres, moments, field, derivative */
   rb_array u_fixed, z_fixed;        /* [3][faces]; exact sums alone */
   rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated; exact sums alone */
-  rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh alone */
+  rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh that keeps no sources alone */
+  int keeps;                        /* the mesh keeps -T */
   rb_array kept;                    /* float64 [RB_SURFACE_MATCH_KEPT] of evaluations that wait */
   double fixed_energy;              /* <T, T> */
 };
@@ -105,8 +107,21 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
 done:
   return st;
 }
-/* One plan of the union, -T at its end for good; evaluations write the other part only. <T, T> comes from it before S
- * has moments: the same discretisation error as in the union's energy. */
+/* <T, T> comes from the mesh before S has moments: the same discretisation error as in the union's energy. */
+static rb_status open_keeping_mesh(rb_surface_match *q, const rb_variant *v) {
+  rb_status st = RB_OK;
+  rb_currents_desc d = q->d;
+  d.sources = d.targets = q->faces;
+  RB_TRY(rb_currents_create(v, &d, &q->moving));
+  RB_TRY(rb_currents_base(q->moving, q->fixed_faces, q->fixed_c, q->fixed_m));
+  RB_TRY(rb_array_fill(q->c, 0));
+  RB_TRY(rb_array_fill(q->m, 0));
+  RB_TRY(rb_currents_load(q->moving, q->c, q->m));
+  RB_TRY(rb_currents_energy(q->moving, &q->fixed_energy));
+done:
+  return st;
+}
+/* One plan of the union, -T at its end for good; evaluations write the other part only. */
 static rb_status open_mesh(rb_surface_match *q, const rb_variant *v) {
   rb_status st = RB_OK;
   rb_currents_desc d = q->d;
@@ -134,7 +149,10 @@ rb_status rb_surface_match_set_kernel(rb_surface_match *q, const rb_surface_matc
   q->d = desc->currents;
   const int exact = q->d.method == RB_CURRENTS_EXACT;
   if (!exact && q->d.grid.n[0] == 0) rb_currents_fit_grid(q->low, q->high, &q->d);
-  RB_TRY(exact ? open_exact(q, desc->variant) : open_mesh(q, desc->variant));
+  q->keeps = !exact && rb_currents_has_base(desc->variant);
+  RB_TRY(exact      ? open_exact(q, desc->variant)
+         : q->keeps ? open_keeping_mesh(q, desc->variant)
+                    : open_mesh(q, desc->variant));
 done:
   return st;
 }
@@ -186,9 +204,11 @@ done:
  * - T at once. u and z are written only where a gradient is asked for. */
 static rb_status eval_mesh(rb_surface_match *q, rb_array kept, int gradient) {
   rb_status st = RB_OK;
-  RB_TRY(put(q, q->c, q->faces, 0, q->both_c));
-  RB_TRY(put(q, q->m, q->faces, 0, q->both_m));
-  RB_TRY(rb_currents_load(q->moving, q->both_c, q->both_m));
+  if (!q->keeps) {
+    RB_TRY(put(q, q->c, q->faces, 0, q->both_c));
+    RB_TRY(put(q, q->m, q->faces, 0, q->both_m));
+  }
+  RB_TRY(rb_currents_load(q->moving, q->keeps ? q->c : q->both_c, q->keeps ? q->m : q->both_m));
   if (gradient) RB_TRY(rb_currents_eval(q->moving, q->faces, q->c, q->m, q->u, q->z));
   RB_TRY(rb_currents_energy_kept(q->moving, rb_array_part(kept, 0, 1)));
 done:

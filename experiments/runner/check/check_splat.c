@@ -178,23 +178,26 @@ static void too_much(rb_checker *c, rb_splat_desc d) {
 }
 
 /* Added to half of what is there: the sums that run writes, added in one rounding. */
-static rb_status added(const rb_variant *v, const rb_splat_desc *d, const arrays *a) {
+static rb_status added(const rb_variant *v, const rb_splat_desc *d, const arrays *a, void *elsewhere) {
   rb_status st = RB_OK;
   const int64_t values = rb_grid_points(d->grid) * d->components;
   const rb_backend *b;
   rb_splat_plan *p = NULL;
-  rb_array x = {0}, m = {0}, to = {0};
+  rb_array x = {0}, m = {0}, to = {0}, other = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_splat_create(v, d, &p));
   RB_TRY(rb_to_backend(b, a->x, d->dtype, 3 * d->np, &x));
   RB_TRY(rb_to_backend(b, a->m, d->dtype, d->components * d->np, &m));
   RB_TRY(rb_to_backend(b, a->got, d->dtype, values, &to));
-  RB_TRY(rb_splat_onto(p, x, m, 0.5, to));
+  RB_TRY(rb_poisoned(b, d->dtype, values, &other));
+  RB_TRY(rb_splat_onto(p, x, m, 0.5, to, other));
+  RB_TRY(rb_splat_onto(p, x, m, 0.5, to, to));
   RB_TRY(rb_array_download(to, a->got));
+  RB_TRY(rb_array_download(other, elsewhere));
   RB_TRY(rb_splat_outcome(p, NULL));
 done:
   rb_splat_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&m), rb_array_destroy(&x);
+  rb_array_destroy(&other), rb_array_destroy(&to), rb_array_destroy(&m), rb_array_destroy(&x);
   return st;
 }
 static void sums_are_added(rb_checker *c, const rb_splat_desc *d) {
@@ -211,9 +214,14 @@ static void sums_are_added(rb_checker *c, const rb_splat_desc *d) {
         rb_check_set(d->dtype, a.want, i,
                      d->dtype == RB_F32 ? (double)fmaf(0.5f, (float)there, (float)sum) : fma(0.5, there, sum));
       }
-      if (rb_check_status(c, added(c->variant, d, &a), "splat onto"))
+      void *elsewhere = malloc((size_t)values * rb_dtype_size(d->dtype));
+      if (rb_check_status(c, added(c->variant, d, &a, elsewhere), "splat onto")) {
         rb_check_value(c, rb_check_distance(d->dtype, a.got, a.want, values), 0,
                        "added to what is there, to the bit");
+        rb_check_value(c, rb_check_distance(d->dtype, elsewhere, a.want, values), 0,
+                       "added to what is elsewhere, to the bit");
+      }
+      free(elsewhere);
     }
   }
   release(&a);

@@ -15,6 +15,7 @@
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/inputs/anatomy.h"
 #include "experiments/runner/inputs/brains.h"
+#include "experiments/runner/inputs/phantom_heads.h"
 #include "experiments/runner/workloads/anatomy_pictures.h"
 #include "experiments/runner/workloads/class_metrics.h"
 #include "experiments/runner/workloads/solve_checks.h"
@@ -125,28 +126,6 @@ static void predict(const rb_case *c, int rotations, size_t *backend, size_t *ho
 }
 static size_t footprint(const rb_case *c) { return 30 * (size_t)rb_grid_points(c->grid) * sizeof(float); }
 
-/* The phantom heads of one size, kept from case to case: their surfaces take longer than most solves. */
-static struct {
-  int64_t size; /* 0: none */
-  rb_anatomy head[2];
-} phantoms;
-static void drop_phantoms(void) {
-  for (int k = 0; k < 2; k++) rb_anatomy_free(&phantoms.head[k]);
-  memset(&phantoms, 0, sizeof phantoms);
-}
-static rb_status borrow_phantom(int64_t size, int which, rb_anatomy *out) {
-  rb_status st = RB_OK;
-  if (phantoms.size != size) {
-    drop_phantoms();
-    for (int k = 0; k < 2; k++) RB_TRY(rb_anatomy_phantom(size, k, &phantoms.head[k]));
-    phantoms.size = size;
-  }
-  *out = phantoms.head[which];
-done:
-  if (st != RB_OK) drop_phantoms();
-  return st;
-}
-
 static void teardown(void *p) {
   state *s = p;
   if (!s) return;
@@ -166,7 +145,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_TRY(options_of(s, c));
   for (int k = 0; k < 2; k++) {
     RB_TRY(of_brains(c) ? rb_brain(data_of(c), k, &s->head[k], &s->classes[k])
-                        : borrow_phantom(c->grid.n[0], k, &s->head[k]));
+                        : rb_borrow_phantom_head(c->grid.n[0], k, &s->head[k]));
     RB_CHECK(rb_grid_points(s->head[k].grid) == rb_grid_points(c->grid), RB_EINVAL, "brains have size 64x76x64");
     s->subject[k] = rb_anatomy_subject(&s->head[k]);
   }
