@@ -96,21 +96,23 @@ rb_status rb_currents_mesh_base(rb_currents_plan *head, int64_t n, const void *y
   const int64_t values = 3 * rb_grid_points(d->grid);
   const size_t size = rb_dtype_size(d->dtype);
   rb_splat_plan *once = NULL;
-  void *points = NULL;
+  void *points = NULL, *base = NULL;
   int64_t lost = 0;
+  RB_CHECK(!p->base, RB_EINVAL, "currents: sources that stand still are given once");
   RB_TRY(rb_splat_create(d->splat, &splat, &once));
   RB_TRY(rb_alloc(head->backend, 3 * (size_t)n * size, &points));
-  if (!p->base) RB_TRY(rb_alloc(head->backend, (size_t)values * size, &p->base));
+  RB_TRY(rb_alloc(head->backend, (size_t)values * size, &base));
   RB_TRY(p->parts->to_grid(p, n, y, points));
   RB_TRY(rb_splat_run(once, rb_array_view(head->backend, d->dtype, 3 * n, points),
                       rb_array_view(head->backend, d->dtype, 3 * n, m),
-                      rb_array_view(head->backend, d->dtype, values, p->base)));
+                      rb_array_view(head->backend, d->dtype, values, base)));
   RB_TRY(rb_splat_outcome(once, &lost)); /* waits */
   RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
            (long long)n);
+  p->base = base, base = NULL;
 done:
   rb_splat_destroy(once);
-  rb_release(head->backend, points);
+  rb_release(head->backend, points), rb_release(head->backend, base);
   return st;
 }
 

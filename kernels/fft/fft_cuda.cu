@@ -92,8 +92,9 @@ static rb_status create(const rb_backend *backend, rb_grid g, rb_dtype dtype, in
   t->most = most;
   /* Bytes of a real field of float32. */
   t->field_bytes = (size_t)rb_grid_points(g) * sizeof(float);
-  /* Where N divides by 4, fields of an aligned array are aligned, too. */
-  if (rb_grid_points(g) % 4 != 0) RB_TRY(rb_alloc(backend, (size_t)most * t->field_bytes, (void **)&t->stage));
+  /* Where N divides by 4, fields of an aligned array are aligned, too; and who transforms `most` of them at once
+   * needs no more than that. */
+  if (most * rb_grid_points(g) % 4 != 0) RB_TRY(rb_alloc(backend, (size_t)most * t->field_bytes, (void **)&t->stage));
   RB_TRY(make_plans(t, g));
   *out = &t->head;
   t = NULL;

@@ -93,7 +93,9 @@ static __global__ void __launch_bounds__(COLUMNS *(R > S ? R : S))
 #pragma unroll
     for (int r = 0; r < R; r++)
       x[c][r] = inside && t < S ? from[(t + (int64_t)S * r) * m.columns] : make_float2(0.0f, 0.0f);
-    if (c) __syncthreads(); /* the component before has been read */
+    if (c) { /* the component before has been read */
+      __syncthreads();
+    }
     there<R, S>(axis, t, column, x[c], shared);
   }
   if (t < R && inside) {
@@ -121,7 +123,9 @@ static __global__ void __launch_bounds__(COLUMNS *(R > S ? R : S))
 #pragma unroll
   for (int c = 0; c < COMPONENTS; c++) {
     float2 *to = z + (int64_t)(COMPONENTS == 1 ? blockIdx.y : c) * N * m.columns + at;
-    if (c) __syncthreads();
+    if (c) {
+      __syncthreads();
+    }
     back<R, S>(axis, t, column, x[c], shared);
 #pragma unroll
     for (int r = 0; r < R; r++)

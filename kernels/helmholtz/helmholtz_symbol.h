@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One frequency of the periodic solve, for cpu/fftw and cuda/cufft; the oracle has its own.
+/* One frequency of the periodic solve, for cpu/fftw, cuda/cufft and cuda/axes; the oracle has its own.
  * RB_DEVICE is __host__ __device__ under nvcc and empty elsewhere. */
 #ifndef RB_HELMHOLTZ_SYMBOL_H
 #define RB_HELMHOLTZ_SYMBOL_H

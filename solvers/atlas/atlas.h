@@ -113,9 +113,9 @@ void rb_atlas_destroy(rb_atlas *a); /* takes NULL */
 rb_status rb_atlas_predict(const rb_variant *variant, const rb_atlas_options *options, rb_grid grid, int count,
                            size_t *backend, size_t *host);
 
-/* Between levels (host, float32): a coarse image of a fine one, and a fine displacement of a coarse one. */
+/* Between levels (host, float32): scale (image - low) on a coarse grid, and a fine displacement of a coarse one. */
 rb_grid rb_atlas_coarse_grid(rb_grid fine, int factor);
-rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, float *out);
+rb_status rb_atlas_restrict(rb_grid fine, const float *image, double low, double scale, rb_grid coarse, float *out);
 rb_status rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *out);
 
 #endif

@@ -59,15 +59,15 @@ done:
 
 enum { RUN = 64 }; /* values that lie side by side and are summed at once */
 
-/* in [rows][from] to out [rows][to]. Sums in double, in a fixed order; so are those below. */
-static void along_rows(const axis_weights *a, int64_t rows, const float *in, float *out) {
+/* in [rows][from], less `low`, to out [rows][to]. Sums in double, in a fixed order; so are those below. */
+static void along_rows(const axis_weights *a, int64_t rows, double low, const float *in, float *out) {
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < rows; row++)
     for (int64_t i = 0; i < a->to; i++) {
       const double *w = a->weight + i * a->most;
       const float *from = in + row * a->from + a->first[i];
       double sum = 0;
-      for (int k = 0; k < a->most; k++) sum += w[k] * (double)from[k];
+      for (int k = 0; k < a->most; k++) sum += w[k] * ((double)from[k] - low);
       out[row * a->to + i] = (float)sum;
     }
 }
@@ -88,15 +88,16 @@ static void along(const axis_weights *a, int64_t outer, int64_t inner, const flo
   }
 }
 
-/* Axis 3 first: what follows runs along values that lie side by side. scale: of the result, at axis 1. */
-static rb_status resample(rb_grid from, const float *in, rb_grid to, double scale, float *out) {
+/* Of scale (in - low). Axis 3 first: what follows runs along values that lie side by side. low goes before anything
+ * is rounded, so that an offset costs no digits; the scale comes at axis 1. */
+static rb_status resample(rb_grid from, const float *in, double low, double scale, rb_grid to, float *out) {
   rb_status st = RB_OK;
   axis_weights axis[3] = {{0}};
   float *a = malloc((size_t)(from.n[0] * from.n[1] * to.n[2]) * sizeof *a);
   float *b = malloc((size_t)(from.n[0] * to.n[1] * to.n[2]) * sizeof *b);
   RB_CHECK(a && b, RB_ENOMEM, "host memory between levels");
   for (int d = 0; d < 3; d++) RB_TRY(make_weights(from.n[d], to.n[d], d == 0 ? scale : 1, &axis[d]));
-  along_rows(&axis[2], from.n[0] * from.n[1], in, a);
+  along_rows(&axis[2], from.n[0] * from.n[1], low, in, a);
   along(&axis[1], from.n[0], to.n[2], a, b);
   along(&axis[0], 1, to.n[1] * to.n[2], b, out);
 done:
@@ -106,8 +107,8 @@ done:
 }
 
 /* Always from the finest image. */
-rb_status rb_atlas_restrict(rb_grid fine, const float *image, rb_grid coarse, float *out) {
-  return resample(fine, image, coarse, 1, out);
+rb_status rb_atlas_restrict(rb_grid fine, const float *image, double low, double scale, rb_grid coarse, float *out) {
+  return resample(fine, image, low, scale, coarse, out);
 }
 
 /* A displacement's component is r times as many of the finer voxels, r = fine / coarse along its axis. */
@@ -115,7 +116,7 @@ rb_status rb_atlas_prolong(rb_grid coarse, const float *u, rb_grid fine, float *
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(fine), m = rb_grid_points(coarse);
   for (int c = 0; c < 3; c++)
-    RB_TRY(resample(coarse, u + c * m, fine, (double)fine.n[c] / (double)coarse.n[c], out + c * n));
+    RB_TRY(resample(coarse, u + c * m, 0, (double)fine.n[c] / (double)coarse.n[c], fine, out + c * n));
 done:
   return st;
 }

@@ -12,7 +12,7 @@
 /* Exact sums hold two sets of sources, so that what is constant is summed once:
  *   E = <S,S> - 2<S,T> + <T,T> = 2 m.(u_S - u_T) - m.u_S + <T,T>.
  * A particle mesh holds the signed union, whose energy comes from one spectrum; -T stands still in it and is splat
- * once where the variant can keep it, else with every load. */
+ * once where the variant can keep it and that pays, else with every load. */
 struct rb_surface_match {
   const rb_backend *backend;
   rb_currents_desc d;                   /* method, sigma, type; the fitted grid */
@@ -23,7 +23,7 @@ struct rb_surface_match {
   rb_currents_plan *moving, *fixed; /* exact: S, and -T; a mesh: the union in `moving` */
   rb_array c, m, u, z;              /* [3][faces]: centres, moments, field, derivative */
   rb_array u_fixed, z_fixed;        /* [3][faces]; exact sums alone */
-  rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated; exact sums alone */
+  rb_array fixed_c, fixed_m;        /* [3][fixed_faces], moments negated */
   rb_array both_c, both_m;          /* [3][faces + fixed_faces]; a mesh that keeps no sources alone */
   int keeps;                        /* the mesh keeps -T */
   rb_array kept;                    /* float64 [RB_SURFACE_MATCH_KEPT] of evaluations that wait */
@@ -107,6 +107,10 @@ static rb_status open_exact(rb_surface_match *q, const rb_variant *v) {
 done:
   return st;
 }
+/* What is kept is read with every load, 3 values a node; splat anew, a face adds 24. On fine grids the latter is
+ * less.
+ */
+static int keeping_pays(const rb_surface_match *q) { return 16 * q->fixed_faces >= rb_grid_points(q->d.grid); }
 /* <T, T> comes from the mesh before S has moments: the same discretisation error as in the union's energy. */
 static rb_status open_keeping_mesh(rb_surface_match *q, const rb_variant *v) {
   rb_status st = RB_OK;
@@ -149,7 +153,7 @@ rb_status rb_surface_match_set_kernel(rb_surface_match *q, const rb_surface_matc
   q->d = desc->currents;
   const int exact = q->d.method == RB_CURRENTS_EXACT;
   if (!exact && q->d.grid.n[0] == 0) rb_currents_fit_grid(q->low, q->high, &q->d);
-  q->keeps = !exact && rb_currents_has_base(desc->variant);
+  q->keeps = !exact && rb_currents_has_base(desc->variant) && keeping_pays(q);
   RB_TRY(exact      ? open_exact(q, desc->variant)
          : q->keeps ? open_keeping_mesh(q, desc->variant)
                     : open_mesh(q, desc->variant));

@@ -264,7 +264,7 @@ static void levels(void **state) {
   const double longer[3] = {2, 2, (double)N3 / (double)half.n[2]}; /* fine voxels a coarse one */
   const int m = (int)rb_grid_points(half);
   for (int i = 0; i < N; i++) flat[i] = 0.75f;
-  ok(rb_atlas_restrict(grid, flat, half, out));
+  ok(rb_atlas_restrict(grid, flat, 0, 1, half, out));
   for (int i = 0; i < m; i++) assert_true(fabsf(out[i] - 0.75f) < 1e-6f);
   for (int c = 0; c < 3; c++)
     for (int i = 0; i < m; i++) u[c * m + i] = (float)(c + 1); /* a shift stays that shift, in finer voxels */

@@ -121,7 +121,7 @@ static void uneven_levels(void **state) {
                                  : a == 1 ? third.n[2]
                                           : 1)};
     for (int i = 0; i < N; i++) slope[i] = (float)(i / stride[0] % n);
-    ok(rb_atlas_restrict(grid, slope, third, out));
+    ok(rb_atlas_restrict(grid, slope, 0, 1, third, out));
     for (int i = 0; i < m; i++) {
       const int k = i / stride[1] % few;
       if (k > 0 && k < few - 1) assert_true(fabs((double)out[i] - ((k + 0.5) * r - 0.5)) < 0.02);

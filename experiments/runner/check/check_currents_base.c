@@ -62,6 +62,8 @@ void rb_check_currents_base(rb_checker *c) {
   example e;
   double u[2][3 * TARGETS], z[2][3 * TARGETS], energy[2], total = 0;
   const double low[3] = {-3, -3, -3}, high[3] = {3, 3, 3};
+  /* one that begins with what stands, and one that does not */
+  static const char *const splats[2][2] = {{"cpu/omp", "cpu/omp"}, {"cuda/fixed64", "cuda/float-atomic"}};
   if (!rb_currents_has_base(c->variant)) return;
   rb_check_random(RB_F64, e.y, 3 * ALL, 71), rb_check_random(RB_F64, e.m, 3 * ALL, 72);
   rb_check_random(RB_F64, e.x, 3 * TARGETS, 73), rb_check_random(RB_F64, e.p, 3 * TARGETS, 74);
@@ -71,8 +73,8 @@ void rb_check_currents_base(rb_checker *c) {
       rb_currents_desc d = {.method = (rb_currents_method)method, .sigma = 0.8, .spacing = 0.4, .dtype = (rb_dtype)t};
       const rb_currents_ops *ops = c->variant->ops;
       rb_currents_fit_grid(low, high, &d);
-      if (rb_variant_find(&rb_splat_family, c->variant->backend == RB_CUDA ? "cuda/fixed64" : "cpu/omp", &d.splat) !=
-              RB_OK ||
+      if (rb_variant_find(&rb_splat_family, splats[c->variant->backend == RB_CUDA][t == RB_F64 ? 0 : method % 2],
+                          &d.splat) != RB_OK ||
           ops->supports(&d) != RB_OK) {
         rb_clear();
         continue;
