@@ -203,7 +203,7 @@ expect 3 "c.nii.gz has another sha256" toy data verify
 expect 8 "cannot write" limited 0 env REGBENCH_HOME="$work/home" REGBENCH_DATA="$work/toys" "$bin" data import toy source/toy
 
 # records that somebody sends: as an archive, with halved times, a failed verification, twice the same case
-sent=$experiments/../results/nvidia-h100-80gb-hbm3/ha2009/section5
+sent=$experiments/../results/nvidia-h200/ha2009/section5
 expect 0 "1 records, 24 valid cases, 0 contradictions.*unsigned" "$bin" validate "$sent"
 tar cJf sent.tar.xz -C "$sent" paper.json
 expect 0 "1 records, 24 valid" "$bin" validate sent.tar.xz
@@ -223,7 +223,7 @@ expect 2 "no file gone" "$bin" validate gone
 
 # the model of more GPUs is what the committed record says
 root=$experiments/..
-of=$root/results/nvidia-h100-80gb-hbm3-x2/ha2009/section4-5-gpus
+of=$root/results/nvidia-h200-x2/ha2009/section4-5-gpus
 mkdir model && cp "$of/table.csv" model
 expect 0 "" "$root/scripts/atlas_model" model
 ok "the committed model is the record's" cmp model/model.md "$of/model.md"
