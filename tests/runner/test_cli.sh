@@ -362,9 +362,9 @@ ok "a method's option is" test "$(complete_as register demons --sigma-f)" = --si
 ok "and its variants" test "$(complete_as register demons --variant gpu-fus)" = gpu-fused
 ok "and a family" test "$(complete_as check helm)" = helmholtz
 # the page of all results: a matrix, tables, figures, and nothing of a record is markup
-expect 0 "" bash -c '"$0" report "$1" --html page.html || [ $? = 5 ]' "$bin" "$experiments/../results/amd-epyc-2-cores/ha2009"
+expect 0 "" bash -c '"$0" report "$1" --html page.html || [ $? = 5 ]' "$bin" "$experiments/../results/intel-xeon-processor-2-cores/ha2009"
 ok "the page has a matrix, figures and verdicts" grep -q 'class="bar"' page.html
-ok "it names every record once" test "$(grep -c '<section id=' page.html)" = "$(find "$experiments/../results/amd-epyc-2-cores/ha2009" -name '*.json' | wc -l)"
+ok "it names every record once" test "$(grep -c '<section id=' page.html)" = "$(find "$experiments/../results/intel-xeon-processor-2-cores/ha2009" -name '*.json' | wc -l)"
 ok "it asks for nothing elsewhere" test "$(grep -cE '(src|href)="?(http|//)' page.html)" = 0
 ok "figures are in it" grep -q '<figure><svg' page.html
 expect 2 "goes alone" "$bin" report --html page.html --summary
