@@ -263,7 +263,7 @@ static int seeds_of(const char *name, const char *root, seed *s) {
   char folder[2048];
   int count = 0;
   snprintf(folder, sizeof folder, "%s/%s", root,
-           strcmp(name, "record") == 0    ? "results/amd-epyc-2-cores"
+           strcmp(name, "record") == 0    ? "results/intel-xeon-processor-2-cores"
            : strcmp(name, "adapter") == 0 ? "solvers/external/adapters"
                                           : "experiments");
   if (strcmp(name, "descriptor") == 0 || strcmp(name, "adapter") == 0) add_files(s, &count, folder, ".yaml", 1);
