@@ -41,16 +41,6 @@ done:
   free(p);
   return st;
 }
-static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
-  if (p->desc.dtype == RB_F64)
-    force_f64(p->desc.grid, p->desc.spacing, channels, mean, image, f);
-  else
-    force_f32(p->desc.grid, p->desc.spacing, channels, mean, image, f);
-  return RB_OK;
-}
-static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
-  return sum(p, 1, mean, image, f);
-}
 /* sum (mean - image)^2: `out` is host memory here. */
 static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
   /* a place for each plane, so that the planes' sums are added in their order */
@@ -58,6 +48,28 @@ static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image,
   *out = p->desc.dtype == RB_F64 ? energy_f64(p->desc.grid, mean, image, plane)
                                  : energy_f32(p->desc.grid, mean, image, plane);
   return RB_OK;
+}
+
+static rb_status sum(rb_l2force_plan *p, int channels, double weight, const void *mean, const void *image, void *f,
+                     double *kept) {
+  rb_status st = RB_OK;
+  const size_t bytes = (size_t)rb_grid_points(p->desc.grid) * rb_dtype_size(p->desc.dtype);
+  if (p->desc.dtype == RB_F64)
+    force_f64(p->desc.grid, p->desc.spacing, channels, weight, mean, image, f);
+  else
+    force_f32(p->desc.grid, p->desc.spacing, channels, (float)weight, mean, image, f);
+  if (!kept) return RB_OK;
+  *kept = 0;
+  for (int k = 0; k < channels; k++) { /* channels are added in their order */
+    double one;
+    RB_TRY(energy(p, (const char *)mean + (size_t)k * bytes, (const char *)image + (size_t)k * bytes, &one));
+    *kept += one;
+  }
+done:
+  return st;
+}
+static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, void *f) {
+  return sum(p, 1, 1, mean, image, f, NULL);
 }
 
 const rb_l2force_ops rb_l2force_omp = {supports, plan, force, sum, energy, destroy};

@@ -3,8 +3,8 @@
 
 /* Of [channels] images, added in their order. Half the rise over the two neighbours of a node inside, the whole rise
  * over one at the border, over the spacing. */
-static void SUFFIX(force)(rb_grid g, const double spacing[3], int channels, const REAL *mean, const REAL *image,
-                          REAL *f) {
+static void SUFFIX(force)(rb_grid g, const double spacing[3], int channels, REAL weight, const REAL *mean,
+                          const REAL *image, REAL *f) {
   const int64_t n = rb_grid_points(g), s1 = g.n[1] * g.n[2], s2 = g.n[2];
 #pragma omp parallel for collapse(2) schedule(static)
   for (int64_t i1 = 0; i1 < g.n[0]; i1++)
@@ -26,6 +26,9 @@ static void SUFFIX(force)(rb_grid g, const double spacing[3], int channels, cons
           f[i] = k ? f[i] + f1 : f1, f[n + i] = k ? f[n + i] + f2 : f2, f[2 * n + i] = k ? f[2 * n + i] + f3 : f3;
         }
       }
+      if (weight == 1) continue;
+      for (int a = 0; a < 3; a++)
+        for (int64_t i = row; i < row + g.n[2]; i++) f[a * n + i] *= weight;
     }
 }
 

@@ -37,8 +37,16 @@ static rb_status force(rb_l2force_plan *p, const void *mean, const void *image, 
   return RB_OK;
 }
 
+/* sum (mean - image)^2 in double, in sequence. */
+static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
+  *out = 0;
+  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) *out += pow(get(p, mean, i) - get(p, image, i), 2);
+  return RB_OK;
+}
+
 /* The channels' forces in double, rounded once. */
-static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f) {
+static rb_status sum(rb_l2force_plan *p, int channels, double weight, const void *mean, const void *image, void *f,
+                     double *kept) {
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(p->desc.grid);
   const size_t bytes = (size_t)n * rb_dtype_size(p->desc.dtype);
@@ -47,24 +55,22 @@ static rb_status sum(rb_l2force_plan *p, int channels, const void *mean, const v
          *m = malloc((size_t)n * sizeof *m), *v = malloc((size_t)n * sizeof *v);
   RB_CHECK(all && one && m && v, RB_ENOMEM, "host memory");
   wide.desc.dtype = RB_F64;
+  if (kept) *kept = 0;
   for (int k = 0; k < channels; k++) {
     for (int64_t i = 0; i < n; i++)
       m[i] = get(p, (const char *)mean + (size_t)k * bytes, i),
       v[i] = get(p, (const char *)image + (size_t)k * bytes, i);
     RB_TRY(force(&wide, m, v, one));
     for (int64_t i = 0; i < 3 * n; i++) all[i] += one[i];
+    if (!kept) continue;
+    double more;
+    RB_TRY(energy(&wide, m, v, &more));
+    *kept += more;
   }
-  for (int64_t i = 0; i < 3 * n; i++) rb_value_put(p->desc.dtype, f, i, all[i]);
+  for (int64_t i = 0; i < 3 * n; i++) rb_value_put(p->desc.dtype, f, i, weight * all[i]);
 done:
   free(v), free(m), free(one), free(all);
   return st;
-}
-
-/* sum (mean - image)^2 in double, in sequence. */
-static rb_status energy(rb_l2force_plan *p, const void *mean, const void *image, double *out) {
-  *out = 0;
-  for (int64_t i = 0; i < rb_grid_points(p->desc.grid); i++) *out += pow(get(p, mean, i) - get(p, image, i), 2);
-  return RB_OK;
 }
 
 const rb_l2force_ops rb_l2force_ref = {supports, plan, force, sum, energy, destroy};

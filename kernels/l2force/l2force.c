@@ -42,13 +42,15 @@ rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array
 done:
   return st;
 }
-rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, rb_array mean, rb_array image, rb_array f) {
+rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, double weight, rb_array mean, rb_array image, rb_array f,
+                         rb_array kept) {
   rb_status st = RB_OK;
   RB_CHECK(channels >= 1, RB_EINVAL, "l2force: %d channels", channels);
   RB_NEED(p, "l2force", mean, channels * nodes(p));
   RB_NEED(p, "l2force", image, channels * nodes(p));
   RB_NEED(p, "l2force", f, 3 * nodes(p));
-  RB_TRY(ops_of(p)->sum(p, channels, mean.data, image.data, f.data));
+  if (kept.data) RB_TRY(rb_array_check(kept, "l2force", "kept", p->backend, RB_F64, 1));
+  RB_TRY(ops_of(p)->sum(p, channels, weight, mean.data, image.data, f.data, kept.data));
 done:
   return st;
 }

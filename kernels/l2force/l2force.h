@@ -2,7 +2,7 @@
 /* l2force: the gradient of the squared difference to a mean, and the difference itself.
  *
  * force:   f_a(x) = (mean(x) - image(x)) d_a image(x)     a = 1, 2, 3
- * sum:     f_a(x) = sum_k (mean_k(x) - image_k(x)) d_a image_k(x)     of several channels, added in their order
+ * sum:     f_a(x) = w sum_k (mean_k(x) - image_k(x)) d_a image_k(x)     of several channels, added in their order
  * energy:  sum over the nodes of (mean - image)^2
  *
  * d_a: central differences divided by 2 s_a, one-sided at the border, 0 along an axis of one node. Images
@@ -36,15 +36,18 @@ typedef struct {
   rb_status (*supports)(const rb_l2force_desc *desc);
   rb_status (*plan)(const rb_backend *backend, const rb_l2force_desc *desc, rb_l2force_plan **out);
   rb_status (*force)(rb_l2force_plan *p, const void *mean, const void *image, void *f);
-  rb_status (*sum)(rb_l2force_plan *p, int channels, const void *mean, const void *image, void *f);
+  rb_status (*sum)(rb_l2force_plan *p, int channels, double weight, const void *mean, const void *image, void *f,
+                   double *kept); /* kept may be NULL */
   rb_status (*energy)(rb_l2force_plan *p, const void *mean, const void *image, double *kept);
   void (*destroy)(rb_l2force_plan *p);
 } rb_l2force_ops;
 
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out);
 rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f);
-/* mean, image [channels][n], channels from 1. */
-rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, rb_array mean, rb_array image, rb_array f);
+/* mean, image [channels][n], channels from 1. kept: the energies of all channels, without the weight, as one float64
+ * on the backend; or no array. */
+rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, double weight, rb_array mean, rb_array image, rb_array f,
+                         rb_array kept);
 /* Summed in float64 in an order that depends on the grid alone, not on threads. Waits for the backend. */
 rb_status rb_l2force_energy(rb_l2force_plan *p, rb_array mean, rb_array image, double *out);
 /* The same sum into `kept`, one float64 on the backend, without waiting for it. */

@@ -185,8 +185,16 @@ extern "C" const rb_splat_ops rb_splat_shared_fixed = {
 static size_t room_64(const rb_splat_desc *d) {
   return (size_t)(rb_grid_points(d->grid) * d->components) * sizeof(long long);
 }
+/* Sums are 0 between runs. */
 static rb_status plan_64(const rb_backend *backend, const rb_splat_desc *d, rb_splat_plan **out) {
-  return splat_plan_create(backend, room_64(d), out);
+  rb_status st = RB_OK;
+  RB_TRY(splat_plan_create(backend, room_64(d), out));
+  RB_CUDA_TRY(cudaMemsetAsync(((splat_plan *)*out)->room, 0, room_64(d), rb_cuda_stream()));
+  return RB_OK;
+done:
+  if (*out) splat_destroy(*out);
+  *out = NULL;
+  return st;
 }
 
 /* Bits a unit: no sum of 2^points masses of at most `greatest` (its bits) reaches 2^62, as a point's weights add up
@@ -245,13 +253,33 @@ static __global__ void __launch_bounds__(THREADS)
   out[i] = ONTO ? fmaf(by, from[i], sum) : sum;
 }
 
-/* Three steps: clear, greatest mass, add. */
+/* One thread a point: its nodes' sums onto `out`, and 0 in their place. Of the points that share a node, the one that
+ * takes the sum adds it; the others find 0. So each node is added to once, by one thread. */
+template <int BASIS>
+static __global__ void __launch_bounds__(THREADS)
+    take_64(splat_layout l, int boundary, int components, int points, const float *__restrict__ x,
+            const float *__restrict__ m, unsigned long long *sums, float *out, const splat_report *report) {
+  const int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (p >= l.np || !splat_finite(l, components, x, m, p)) return;
+  const int shift = -unit_bits_of(report->greatest, points);
+  splat_visit<BASIS>(l, boundary, x[p], x[l.np + p], x[2 * l.np + p], [&](int64_t node, float w) {
+    (void)w;
+    for (int c = 0; c < components; c++) {
+      unsigned long long *const at = sums + c * l.nodes + node;
+      /* Looked at before: most are taken already, and an exchange costs more than a look. */
+      const unsigned long long sum = *at ? atomicExch(at, 0ull) : 0ull;
+      if (sum) out[c * l.nodes + node] += (float)scalbn((double)(long long)sum, shift);
+    }
+  });
+}
+
+/* Two steps onto sums that are 0: greatest mass, add. */
 static rb_status sum_64(splat_plan *p, const float *x, const float *m) {
   rb_status st = RB_OK;
   const rb_splat_desc *d = &p->head.desc;
   const splat_layout l = splat_layout_of(d);
   unsigned long long *sums = (unsigned long long *)p->room;
-  RB_TRY(splat_begin(&p->head, p->room, (size_t)(l.nodes * d->components) * sizeof *sums));
+  RB_TRY(splat_begin(&p->head, NULL, 0));
   RB_LAUNCH(find_greatest, rb_blocks(l.np * d->components, THREADS), THREADS, 0, l.np * d->components, m, p->report);
   if (d->basis == RB_SPLAT_LINEAR)
     RB_LAUNCH(add_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
@@ -262,7 +290,7 @@ static rb_status sum_64(splat_plan *p, const float *x, const float *m) {
 done:
   return st;
 }
-/* And convert. */
+/* Converts, and leaves the sums 0 for the next run. */
 template <bool ONTO>
 static rb_status convert(splat_plan *p, double by, const void *from, void *out) {
   rb_status st = RB_OK;
@@ -270,8 +298,28 @@ static rb_status convert(splat_plan *p, double by, const void *from, void *out) 
   const int64_t values = rb_grid_points(d->grid) * d->components;
   RB_LAUNCH(convert_64<ONTO>, rb_blocks(values, THREADS), THREADS, 0, values, points_bits(d->np), (float)by,
             (const unsigned long long *)p->room, (const float *)from, (float *)out, p->report);
+  RB_CUDA_TRY(cudaMemsetAsync(p->room, 0, room_64(d), rb_cuda_stream()));
 done:
   return st;
+}
+/* Onto what is there, node by node: where points are few, most of the grid is not looked at. */
+static rb_status take(splat_plan *p, const float *x, const float *m, float *out) {
+  rb_status st = RB_OK;
+  const rb_splat_desc *d = &p->head.desc;
+  const splat_layout l = splat_layout_of(d);
+  unsigned long long *sums = (unsigned long long *)p->room;
+  if (d->basis == RB_SPLAT_LINEAR)
+    RB_LAUNCH(take_64<RB_SPLAT_LINEAR>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              points_bits(l.np), x, m, sums, out, p->report);
+  else
+    RB_LAUNCH(take_64<RB_SPLAT_CUBIC>, rb_blocks(l.np, THREADS), THREADS, 0, l, (int)d->boundary, d->components,
+              points_bits(l.np), x, m, sums, out, p->report);
+done:
+  return st;
+}
+/* A point's nodes cost some eight times what a node of the whole grid does. */
+static bool is_sparse(const rb_splat_desc *d) {
+  return (d->basis == RB_SPLAT_LINEAR ? 8 : 64) * d->np <= rb_grid_points(d->grid);
 }
 static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void *out) {
   rb_status st = RB_OK;
@@ -285,7 +333,8 @@ static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, doub
   rb_status st = RB_OK;
   splat_plan *p = (splat_plan *)head;
   RB_TRY(sum_64(p, (const float *)x, (const float *)m));
-  RB_TRY(convert<true>(p, by, from, out));
+  RB_TRY(by == 1 && from == out && is_sparse(&head->desc) ? take(p, (const float *)x, (const float *)m, (float *)out)
+                                                          : convert<true>(p, by, from, out));
 done:
   return st;
 }

@@ -28,12 +28,12 @@ done:
   return st;
 }
 
-/* b = sum_k (Q_k - J_k) grad J_k, without its weight, and the difference. */
+/* b = a sum_k (Q_k - J_k) grad J_k, and the difference without its weight. */
 static rb_status image_force(rb_currents *s) {
   rb_status st = RB_OK;
   if (s->channels && s->image_weight > 0) {
-    RB_TRY(rb_l2force_sum(s->force, s->channels, s->q, s->j, s->b));
-    RB_TRY(rb_l2force_energy_kept(s->mismatch, s->q, s->j, rb_array_part(s->now, IMAGES, 1)));
+    RB_TRY(
+        rb_l2force_sum(s->force, s->channels, s->image_weight, s->q, s->j, s->b, rb_array_part(s->now, IMAGES, 1)));
   } else {
     RB_TRY(rb_field_fill(s->field, 3 * s->n, 0, s->b));
   }
@@ -68,15 +68,14 @@ static rb_status surface_sums(rb_currents *s) {
   const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
   return pulled(s) ? rb_in_streams(s->backend, streams, s->surfaces, one_surface, s) : RB_OK;
 }
-/* b <- a b + splat(sum_j b_j dE_j/dx_v). */
+/* b <- b + splat(sum_j b_j dE_j/dx_v). */
 static rb_status surface_force(rb_currents *s) {
   rb_status st = RB_OK;
-  if (pulled(s)) {
-    if (rb_splat_has_onto(s->splat->variant))
-      return rb_splat_onto(s->splat, s->x, s->pull, s->image_weight, s->b, s->b); /* transpose of reading v at x_v */
-    RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part));
-  }
-  RB_TRY(rb_field_combine(s->field, 3 * s->n, pulled(s) ? 1 : 0, s->part, 0, rb_array_none(), s->image_weight, s->b));
+  if (!pulled(s)) return RB_OK;
+  if (rb_splat_has_onto(s->splat->variant))
+    return rb_splat_onto(s->splat, s->x, s->pull, 1, s->b, s->b); /* transpose of reading v at x_v */
+  RB_TRY(rb_splat_run(s->splat, s->x, s->pull, s->part));
+  RB_TRY(rb_field_combine(s->field, 3 * s->n, 1, s->part, 0, rb_array_none(), 1, s->b));
 done:
   return st;
 }

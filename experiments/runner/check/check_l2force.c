@@ -35,24 +35,27 @@ done:
   return st;
 }
 
-/* Three channels' forces together, and their difference by the plan of three times the planes. */
-static rb_status sum_by(const rb_variant *v, const rb_l2force_desc *d, int channels, const void *mean,
-                        const void *image, void *f) {
+/* Several channels' forces together, and their differences. */
+static rb_status sum_by(const rb_variant *v, const rb_l2force_desc *d, int channels, double weight, const void *mean,
+                        const void *image, void *f, double *energy) {
   rb_status st = RB_OK;
   const rb_backend *b;
   rb_l2force_plan *p = NULL;
   const int64_t n = rb_grid_points(d->grid);
-  rb_array m = {0}, i = {0}, to = {0};
+  rb_array m = {0}, i = {0}, to = {0}, kept = {0};
   RB_TRY(rb_backend_get(v->backend, &b));
   RB_TRY(rb_l2force_create(v, d, &p));
+  RB_TRY(rb_array_create(b, RB_F64, 1, &kept));
   RB_TRY(rb_to_backend(b, mean, d->dtype, channels * n, &m));
   RB_TRY(rb_to_backend(b, image, d->dtype, channels * n, &i));
   RB_TRY(rb_poisoned(b, d->dtype, 3 * n, &to));
-  RB_TRY(rb_l2force_sum(p, channels, m, i, to));
+  RB_TRY(rb_l2force_sum(p, channels, weight, m, i, to, kept));
+  RB_TRY(rb_array_download(kept, energy));
+  RB_TRY(rb_l2force_sum(p, channels, weight, m, i, to, rb_array_none()));
   RB_TRY(rb_array_download(to, f));
 done:
   rb_l2force_destroy(p);
-  rb_array_destroy(&to), rb_array_destroy(&i), rb_array_destroy(&m);
+  rb_array_destroy(&kept), rb_array_destroy(&to), rb_array_destroy(&i), rb_array_destroy(&m);
   return st;
 }
 static void channels(rb_checker *c, const rb_l2force_desc *d) {
@@ -60,15 +63,17 @@ static void channels(rb_checker *c, const rb_l2force_desc *d) {
   const int64_t n = rb_grid_points(d->grid);
   const size_t bytes = 3 * (size_t)n * rb_dtype_size(d->dtype);
   void *m = malloc(bytes), *i = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes), *one = malloc(bytes);
-  double energy;
+  double energy = 0, exact = 0;
   rb_check_random(d->dtype, m, MOST * n, 95);
   rb_check_random(d->dtype, i, MOST * n, 96);
-  if (rb_check_status(c, sum_by(c->variant, d, MOST, m, i, got), "sum") &&
-      rb_check_status(c, sum_by(&rb_l2force_family.variants[0], d, MOST, m, i, want), "oracle"))
+  if (rb_check_status(c, sum_by(c->variant, d, MOST, 0.75, m, i, got, &energy), "sum") &&
+      rb_check_status(c, sum_by(&rb_l2force_family.variants[0], d, MOST, 0.75, m, i, want, &exact), "oracle")) {
     rb_check_value(c, rb_check_distance(d->dtype, got, want, 3 * n), MOST * rb_l2force_tolerance(d, 1),
                    "forces of %d channels together %lldx%lldx%lld %s", MOST, (long long)d->grid.n[0],
                    (long long)d->grid.n[1], (long long)d->grid.n[2], rb_dtype_name(d->dtype));
-  if (rb_check_status(c, sum_by(c->variant, d, 1, m, i, got), "of one") &&
+    rb_check_value(c, fabs(energy - exact), MOST * rb_l2force_energy_tolerance(d, 1), "and their energies");
+  }
+  if (rb_check_status(c, sum_by(c->variant, d, 1, 1, m, i, got, &energy), "of one") &&
       rb_check_status(c, by(c->variant, d, m, i, one, &energy), "force"))
     rb_check_value(c, rb_check_distance(d->dtype, got, one, 3 * n), 0, "of one channel it is its force, to the bit");
   free(one), free(want), free(got), free(i), free(m);

@@ -227,6 +227,56 @@ static void sums_are_added(rb_checker *c, const rb_splat_desc *d) {
   release(&a);
 }
 
+/* Few points on a large grid, onto what is there, twice; then a run, which finds nothing that they left behind. */
+static rb_status added_twice(const rb_variant *v, const rb_splat_desc *d, const arrays *a, void *then) {
+  rb_status st = RB_OK;
+  const int64_t values = rb_grid_points(d->grid) * d->components;
+  const rb_backend *b;
+  rb_splat_plan *p = NULL;
+  rb_array x = {0}, m = {0}, to = {0};
+  RB_TRY(rb_backend_get(v->backend, &b));
+  RB_TRY(rb_splat_create(v, d, &p));
+  RB_TRY(rb_to_backend(b, a->x, d->dtype, 3 * d->np, &x));
+  RB_TRY(rb_to_backend(b, a->m, d->dtype, d->components * d->np, &m));
+  RB_TRY(rb_to_backend(b, a->got, d->dtype, values, &to));
+  for (int times = 0; times < 2; times++) RB_TRY(rb_splat_onto(p, x, m, 1, to, to));
+  RB_TRY(rb_array_download(to, a->got));
+  RB_TRY(rb_splat_run(p, x, m, to));
+  RB_TRY(rb_array_download(to, then));
+  RB_TRY(rb_splat_outcome(p, NULL));
+done:
+  rb_splat_destroy(p);
+  rb_array_destroy(&to), rb_array_destroy(&m), rb_array_destroy(&x);
+  return st;
+}
+static void few_are_added(rb_checker *c, rb_splat_desc d, int how) {
+  arrays a;
+  d.np = rb_grid_points(d.grid) / 70, d.components = 3;
+  const int64_t values = rb_grid_points(d.grid) * d.components;
+  if (!rb_splat_has_onto(c->variant)) return;
+  if (reserve(c, &d, &a)) {
+    void *then = malloc((size_t)values * rb_dtype_size(d.dtype)),
+         *sums = malloc((size_t)values * rb_dtype_size(d.dtype));
+    scatter(&d, how, a.x);
+    rb_check_random(d.dtype, a.m, d.components * d.np, 51);
+    rb_check_random(d.dtype, a.got, values, 52);
+    if (rb_check_status(c, rb_host_splat(c->variant, &d, a.x, a.m, sums, NULL), "splat")) {
+      for (int64_t i = 0; i < values; i++) {
+        const double sum = rb_check_at(d.dtype, sums, i), there = rb_check_at(d.dtype, a.got, i);
+        rb_check_set(d.dtype, a.want, i,
+                     d.dtype == RB_F32 ? (double)((float)there + (float)sum + (float)sum) : there + sum + sum);
+      }
+      if (rb_check_status(c, added_twice(c->variant, &d, &a, then), "few points onto")) {
+        rb_check_value(c, rb_check_distance(d.dtype, a.got, a.want, values), 0,
+                       "few points, twice onto what is there");
+        rb_check_value(c, rb_check_distance(d.dtype, then, sums, values), 0, "and nothing of them stays behind");
+      }
+    }
+    free(sums), free(then);
+  }
+  release(&a);
+}
+
 void rb_check_splat(rb_checker *c) {
   for (int t = RB_F32; t <= RB_F64; t++)
     for (int basis = RB_SPLAT_LINEAR; basis <= RB_SPLAT_CUBIC; basis++)
@@ -255,6 +305,10 @@ void rb_check_splat(rb_checker *c) {
       for (int how = RANDOM; how < DEFORMATIONS; how++) duality(c, &d, how);
       not_numbers(c, &d);
       sums_are_added(c, &d);
+      for (int how = RANDOM; how < DEFORMATIONS; how++) few_are_added(c, d, how);
+      d.basis = RB_SPLAT_CUBIC;
+      if (supported(c->variant, &d)) few_are_added(c, d, RANDOM);
+      d.basis = RB_SPLAT_LINEAR;
       too_much(c, d);
     }
 }
