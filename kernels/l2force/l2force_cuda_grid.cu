@@ -38,7 +38,8 @@ static rb_status plan(const rb_backend *backend, const rb_l2force_desc *d, rb_l2
   /* Allocates the partial sums; images are the caller's. */
   rb_status st = RB_OK;
   const dim3 blocks = sum_blocks(d->grid);
-  const size_t many = (size_t)blocks.x * blocks.y * blocks.z, least = RB_SUM_BLOCKS, partials = many > least ? many : least;
+  const size_t many = (size_t)blocks.x * blocks.y * blocks.z, least = RB_SUM_BLOCKS,
+               partials = many > least ? many : least;
   grid_plan *p = (grid_plan *)calloc(1, sizeof *p);
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;

@@ -186,10 +186,11 @@ static rb_status burst(rb_atlas *a, int level, int from, int last, const agreed 
   agreed now = *all;
   RB_TRY(rb_atlas_replay(a, last - from, &made));
   for (int j = 1; j <= made; j++) {
-    RB_TRY(rb_atlas_replay_row(a, j - 1));
-    now.halvings = a->halvings;
+    rb_atlas_replay_row(a, j - 1, &now.halvings);
     if (j < made) tell(a, level, from + j, &now, hook, context);
   }
+  forget_differences(a); /* the others' come with the next sum */
+  for (int k = 0; k < a->own; k++) a->differences[a->member[k].index] = a->member[k].difference;
   a->result->iterations += made;
   *to = from + made;
 done:

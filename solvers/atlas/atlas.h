@@ -52,6 +52,8 @@ typedef struct {
   rb_sum_kind sum;           /* RB_SUM_FIXED */
   rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
   rb_atlas_reduce reduce;    /* RB_REDUCE_AUTO */
+  int slabs;  /* of the mean that devices add, each behind the warp of its part of the last image, 1 to 4; 0: by size
+               */
   int clip;   /* voxels around the box of what any image holds above its least value, outside of which nothing is
                  computed and u is 0; -1: the whole grid */
   int stream; /* 1: images stay on the host and pass through three buffers: where they do not fit on the backend */

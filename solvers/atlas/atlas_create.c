@@ -54,6 +54,8 @@ rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, r
            "to resume, name the folder of the checkpoints, too (--checkpoint)");
   RB_CHECK(o->concurrent >= 0 && o->concurrent <= RB_STREAMS, RB_EINVAL,
            "%d images concurrently; 1 to %d work, 0 chooses", o->concurrent, RB_STREAMS);
+  RB_CHECK(o->slabs >= 0 && o->slabs <= RB_ATLAS_SLABS, RB_EINVAL, "%d slabs of the mean; 1 to %d work, 0 chooses",
+           o->slabs, RB_ATLAS_SLABS);
   RB_CHECK(o->levels >= 1 && o->levels <= 8, RB_EINVAL, "%d levels; 1 to 8 work", o->levels);
   for (int a = 0; a < 3 && o->levels > 1; a++)
     RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,

@@ -37,8 +37,9 @@ typedef struct {
   rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
 } rb_atlas_workspace;
 
-/* Parts of the mean, planes of axis 1, which devices add one behind the other: 1, or SLABS. */
-enum { RB_ATLAS_SLABS = 4 };
+/* Parts of the mean, planes of axis 1, which devices add one behind the other. SLAB_BYTES: of the sums of one, at the
+ * least; a smaller one's sum and launches take longer than the warp that it hides. */
+enum { RB_ATLAS_SLABS = 4, RB_ATLAS_SLAB_BYTES = 16 << 20 };
 
 /* For images that stay on the host: one is uploaded, one is worked on, one is downloaded. */
 enum { RB_BUFFERS = 3 };
@@ -145,6 +146,9 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
+/* What update_mean issues, without a word to the others: for recordings. Every member enters every sum of the
+ * devices, whatever its own status so far, which is returned where it is a failure. */
+rb_status rb_atlas_issue_mean(rb_atlas *a, rb_status own);
 /* The same, slab by slab behind the last image's warp, whose displacement is there: while the team's devices add a
  * slab the next one is warped. With a->slabs > 1. */
 rb_status rb_atlas_update_mean_behind(rb_atlas *a);
@@ -157,14 +161,15 @@ void rb_atlas_unclip(const rb_atlas *a, float beyond, const float *part, float *
 /* The velocity of the force in w->f: w->v, or the image's own, which sweeps improve. first: of its level. */
 rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out);
 /* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the
- * variant says so, in one process, without a profile. */
+ * variant says so, without a profile; in a team where devices add the mean. */
 int rb_atlas_replays(const rb_atlas *a);
 /* How many of `own` images are moved concurrently: 1 where iterations are not recorded. */
 int rb_atlas_concurrent(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own);
-/* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many.
- * Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: differences, steps, halvings. */
+/* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many,
+ * the same for all members. Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: all
+ * images' differences, the own ones' steps, and *halvings grows by the team's. */
 rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);
-rb_status rb_atlas_replay_row(rb_atlas *a, int row);
+void rb_atlas_replay_row(rb_atlas *a, int row, int *halvings);
 /* Of a level that ends. */
 void rb_atlas_replay_end(rb_atlas *a);
 /* The member that holds an image, or RB_EINVAL. */

@@ -62,14 +62,20 @@ static rb_array slab_of(const rb_atlas *a, rb_array image, int slab) {
   return rb_array_part(image, first_of(a, slab), first_of(a, slab + 1) - first_of(a, slab));
 }
 
-/* Several slabs where devices add them and the last image can be warped by planes. All members agree: they have the
- * same options, variant and grid. */
+/* Several slabs where devices add them and the last image can be warped by planes: recordings warp in the pass that
+ * composes. All members agree: they have the same options, variant and grid. */
+static int slabs_of(const rb_atlas *a) {
+  const int64_t bytes = rb_grid_points(a->grid) * (int64_t)sizeof(int32_t), fit = bytes / RB_ATLAS_SLAB_BYTES;
+  if (!a->devices || a->options.stream || rb_atlas_replays(a) || a->grid.n[0] < RB_ATLAS_SLABS ||
+      !rb_compose_warps_planes(a->work->compose->variant))
+    return 1;
+  if (a->options.slabs) return a->options.slabs;
+  return fit < 1 ? 1 : fit < RB_ATLAS_SLABS ? (int)fit : RB_ATLAS_SLABS;
+}
 static rb_status make_averages(rb_atlas *a) {
   rb_status st = RB_OK;
   const rb_variant *v;
-  const int splits = a->devices && !a->options.stream && a->grid.n[0] >= RB_ATLAS_SLABS &&
-                     rb_compose_warps_planes(a->work->compose->variant);
-  a->slabs = splits ? RB_ATLAS_SLABS : 1;
+  a->slabs = slabs_of(a);
   RB_TRY(rb_variant_find(&rb_average_family, a->config->average, &v));
   for (int k = 0; k < a->slabs; k++) {
     const rb_average_desc d = {
@@ -240,6 +246,17 @@ done:
 }
 static rb_status sum_slab(rb_atlas *a, int s) {
   return a->backend->team->sum_whole(a->devices, rb_average_sums(a->average[s]), a->average[s]->desc.count);
+}
+
+rb_status rb_atlas_issue_mean(rb_atlas *a, rb_status own) {
+  rb_status st = own;
+  if (a->reference) return st;
+  if (st == RB_OK) st = own_sums(a, a->own);
+  for (int s = 0; s < a->slabs && a->devices; s++) {
+    const rb_status summed = sum_slab(a, s);
+    if (st == RB_OK) st = summed;
+  }
+  return st == RB_OK ? mean_of_sums(a) : st;
 }
 
 /* Sums of whole numbers do not depend on the order of images or of members, so the mean has the same bits for any

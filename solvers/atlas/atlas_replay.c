@@ -6,7 +6,10 @@
  * Images of small grids leave part of a GPU idle, so some are moved concurrently: image k in stream k modulo their
  * number. An iteration makes an image's new displacement in its stream's `next` and swaps the two, so with m moving
  * images in a stream the same addresses come back after m + 1 iterations, and in all streams after the least common
- * multiple of these: as many recordings are made, one a phase. */
+ * multiple of these: as many recordings are made, one a phase.
+ *
+ * In a team a recording holds the sum over its devices, which ends when all members have entered it. So what can
+ * fail, recording, comes before, and is agreed on; the members' phases may differ. */
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
 #include "solvers/common/advance.h"
@@ -14,6 +17,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ROWS: iterations of a burst, at most. MOST_PHASES: with more, recordings would come back too late to pay; their
  * iterations are issued, without waiting likewise. BUSY_POINTS: beyond them a thread a point of one image fills an
@@ -26,6 +30,7 @@ struct rb_atlas_replays {
   rb_steps_plan *steps;
   rb_array now;    /* float64 [own]: differences */
   double *rows;    /* [ROWS][2][own] */
+  double *all;     /* [ROWS][count + 1]: differences of all images, halvings of this row */
   double *initial; /* [2][own]: steps, differences */
   void *recording[MOST_PHASES];
   int phases, phase, issued; /* issued: once, so that libraries have set up what they need */
@@ -33,7 +38,8 @@ struct rb_atlas_replays {
 };
 
 int rb_atlas_replays(const rb_atlas *a) {
-  return a->config->steps && a->backend->record_begin && a->team->size == 1 && !a->profile && !a->options.stream;
+  return a->config->steps && a->backend->record_begin && (a->team->size == 1 || a->devices) && !a->profile &&
+         !a->options.stream;
 }
 
 /* As many as there may be, so that all have the same number of images or one less. */
@@ -64,7 +70,7 @@ void rb_atlas_replay_end(rb_atlas *a) {
   for (int p = 0; p < MOST_PHASES && a->backend->drop; p++) a->backend->drop(r->recording[p]);
   rb_steps_destroy(r->steps);
   rb_array_destroy(&r->now);
-  free(r->initial), free(r->rows), free(r);
+  free(r->initial), free(r->all), free(r->rows), free(r);
   a->replays = NULL;
 }
 
@@ -76,8 +82,9 @@ static rb_status begin(rb_atlas *a) {
   struct rb_atlas_replays *r = a->replays = calloc(1, sizeof *r); /* rb_atlas_level_end gives it back */
   RB_CHECK(r, RB_ENOMEM, "host memory");
   r->rows = malloc(2 * ROWS * (size_t)a->own * sizeof *r->rows);
+  r->all = malloc(ROWS * ((size_t)a->count + 1) * sizeof *r->all);
   r->initial = malloc(2 * (size_t)a->own * sizeof *r->initial);
-  RB_CHECK(r->rows && r->initial, RB_ENOMEM, "host memory");
+  RB_CHECK(r->rows && r->all && r->initial, RB_ENOMEM, "host memory");
   RB_TRY(rb_variant_find(&rb_steps_family, a->config->steps, &v));
   RB_TRY(rb_steps_create(v, &d, &r->steps));
   RB_TRY(rb_array_create(a->backend, RB_F64, a->own, &r->now));
@@ -117,67 +124,138 @@ static rb_status measure(void *context, int k) {
 /* All images against one mean; then the mean, and what is left to it. */
 static rb_status issue(rb_atlas *a) {
   rb_status st = RB_OK;
-  RB_TRY(rb_in_streams(a->backend, a->concurrent, a->own, move, a));
-  RB_TRY(rb_atlas_update_mean(a));
+  RB_TRY(rb_atlas_issue_mean(a, rb_in_streams(a->backend, a->concurrent, a->own, move, a)));
   RB_TRY(rb_in_streams(a->backend, a->concurrent, a->own, measure, a));
   RB_TRY(rb_steps_judge(a->replays->steps, a->replays->now));
 done:
   return st;
 }
 
-static rb_status iteration(rb_atlas *a) {
+/* Records the next `most` iterations as far as no recording of their phases is there; each leaves the displacements
+ * where the next expects them. Phases are met in a row, so those that are missing come first. *made: how many. */
+static rb_status record(rb_atlas *a, int most, int *made) {
   rb_status st = RB_OK;
   struct rb_atlas_replays *r = a->replays;
-  const int phase = r->phase;
-  r->phase = (phase + 1) % r->phases;
-  if (!r->issued || r->phases > MOST_PHASES) {
-    r->issued = 1;
-    return issue(a);
-  }
-  if (r->recording[phase]) {
-    rotate(a);
-  } else {
+  for (*made = 0; *made < most && *made < r->phases; (*made)++) {
+    void **to = &r->recording[(r->phase + *made) % r->phases];
+    if (*to) break;
     RB_TRY(a->backend->record_begin());
     const rb_status issued = issue(a);
-    st = a->backend->record_end(&r->recording[phase]);
+    st = a->backend->record_end(to);
     if (issued != RB_OK) st = issued;
     RB_TRY(st);
   }
-  RB_TRY(a->backend->replay(r->recording[phase]));
 done:
   return st;
 }
 
-rb_status rb_atlas_replay(rb_atlas *a, int most, int *made) {
+/* Without recordings. All `count` are issued even after a failure: others wait in the devices' sums. */
+static rb_status issue_all(rb_atlas *a, int count) {
   rb_status st = RB_OK;
-  int count = FIRST;
-  *made = 0;
-  if (!a->replays) RB_TRY(begin(a));
   struct rb_atlas_replays *r = a->replays;
-  if (r->seconds > 0) count = (int)fmin(fmax(1, BURST / r->seconds), ROWS);
-  if (count > most) count = most;
-  for (int k = 0; k < a->own; k++)
-    r->initial[k] = a->member[k].step, r->initial[a->own + k] = a->member[k].difference;
-  RB_TRY(rb_steps_begin(r->steps, r->initial, r->initial + a->own));
-  const double begun = rb_now();
-  for (int i = 0; i < count; i++) RB_TRY(iteration(a));
-  RB_TRY(rb_steps_rows(r->steps, r->rows, made)); /* waits */
-  r->seconds = (rb_now() - begun) / count;
-  RB_CHECK(*made == count, RB_EINVALID, "%d of %d iterations left a row", *made, count);
-done:
-  return st;
+  for (int i = 0; i < count; i++) {
+    const rb_status issued = issue(a);
+    if (st == RB_OK) st = issued;
+    r->phase = (r->phase + 1) % r->phases;
+  }
+  return rb_team_agree(a->team, st);
 }
 
-rb_status rb_atlas_replay_row(rb_atlas *a, int row) {
+/* A process alone records each phase when its turn comes, while the backend works on those before. */
+static rb_status replay_all(rb_atlas *a, int count) {
   rb_status st = RB_OK;
-  const double *e = a->replays->rows + 2 * (size_t)row * (size_t)a->own, *step = e + a->own;
-  for (int k = 0; k < a->own; k++) {
-    rb_atlas_member *m = &a->member[k];
-    RB_CHECK(isfinite(e[k]), RB_EINVALID, "image %d: the difference to the mean is not finite", m->index + 1);
-    a->halvings += step[k] < m->step;
-    m->step = step[k];
-    m->difference = a->differences[m->index] = e[k];
+  struct rb_atlas_replays *r = a->replays;
+  const int alone = a->team->size == 1;
+  int fresh = 0; /* recorded and not replayed yet: the displacements lie where these leave them */
+  if (!alone) RB_TRY(rb_team_agree(a->team, record(a, count, &fresh)));
+  for (int i = 0; i < count; i++) {
+    if (alone) RB_TRY(record(a, 1, &fresh));
+    if (fresh > 0)
+      fresh--;
+    else
+      rotate(a);
+    RB_TRY(a->backend->replay(r->recording[r->phase]));
+    r->phase = (r->phase + 1) % r->phases;
   }
 done:
   return st;
+}
+
+static rb_status iterations(rb_atlas *a, int count) {
+  rb_status st = RB_OK;
+  struct rb_atlas_replays *r = a->replays;
+  const int first = r->issued ? 0 : 1;
+  r->issued = 1;
+  RB_TRY(issue_all(a, first));
+  /* members' phases differ, but not their number of sums */
+  if (r->phases > MOST_PHASES)
+    RB_TRY(issue_all(a, count - first));
+  else
+    RB_TRY(replay_all(a, count - first));
+done:
+  return st;
+}
+
+/* Each image has one owner: a sum with zeros changes no bit. */
+static rb_status gather_rows(rb_atlas *a, int made) {
+  rb_status st = RB_OK;
+  struct rb_atlas_replays *r = a->replays;
+  const int width = a->count + 1;
+  memset(r->all, 0, (size_t)(made * width) * sizeof *r->all);
+  for (int row = 0; row < made; row++)
+    for (int k = 0; k < a->own; k++) {
+      const double *e = r->rows + 2 * row * a->own, *step = e + a->own,
+                   *before = row ? step - 2 * a->own : r->initial;
+      const int index = a->member[k].index;
+      if (st == RB_OK && !isfinite(e[k]))
+        st = RB_FAIL(RB_EINVALID, "image %d: the difference to the mean is not finite", index + 1);
+      r->all[row * width + index] = e[k];
+      r->all[row * width + a->count] += step[k] < before[k];
+    }
+  RB_TRY(rb_team_agree(a->team, st));
+  RB_TRY(rb_team_sum(a->team, r->all, (int64_t)made * width));
+done:
+  return st;
+}
+
+/* As many as the first member's time allows. */
+static rb_status count_of(rb_atlas *a, int most, int *count) {
+  const double seconds = a->replays->seconds;
+  *count = seconds > 0 ? (int)fmin(fmax(1, BURST / seconds), ROWS) : FIRST;
+  *count = *count > most ? most : *count;
+  return rb_team_broadcast(a->team, count, sizeof *count, 0);
+}
+
+rb_status rb_atlas_replay(rb_atlas *a, int most, int *made) {
+  rb_status st = a->replays ? RB_OK : begin(a);
+  int count;
+  *made = 0;
+  RB_TRY(rb_team_agree(a->team, st));
+  struct rb_atlas_replays *r = a->replays;
+  RB_TRY(count_of(a, most, &count));
+  for (int k = 0; k < a->own; k++)
+    r->initial[k] = a->member[k].step, r->initial[a->own + k] = a->member[k].difference;
+  RB_TRY(rb_team_agree(a->team, rb_steps_begin(r->steps, r->initial, r->initial + a->own)));
+  const double begun = rb_now();
+  RB_TRY(iterations(a, count));
+  st = rb_steps_rows(r->steps, r->rows, made); /* waits */
+  r->seconds = (rb_now() - begun) / count;
+  if (st == RB_OK && *made != count) st = RB_FAIL(RB_EINVALID, "%d of %d iterations left a row", *made, count);
+  RB_TRY(rb_team_agree(a->team, st));
+  RB_TRY(gather_rows(a, *made));
+done:
+  return st;
+}
+
+void rb_atlas_replay_row(rb_atlas *a, int row, int *halvings) {
+  const struct rb_atlas_replays *r = a->replays;
+  const double *e = r->rows + 2 * row * a->own, *step = e + a->own, *all = r->all + row * (a->count + 1);
+  for (int k = 0; k < a->own; k++) {
+    rb_atlas_member *m = &a->member[k];
+    a->halvings += step[k] < m->step;
+    m->step = step[k];
+    m->difference = e[k];
+  }
+  memcpy(a->differences, all, (size_t)a->count * sizeof *a->differences);
+  *halvings += (int)all[a->count];
 }

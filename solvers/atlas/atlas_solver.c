@@ -86,8 +86,8 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &atlas));
-  /* stamps cost nothing on a CPU; the share of a team's sums is worth some on a GPU */
-  rb_atlas_set_profile(atlas, v->backend == RB_CPU || team->size > 1);
+  /* stamps cost nothing on a CPU; the share of a team's sums is worth some on a GPU, but no recording */
+  rb_atlas_set_profile(atlas, v->backend == RB_CPU || (team->size > 1 && !((const rb_atlas_config *)v->ops)->steps));
   *out = atlas;
 done:
   free(images);

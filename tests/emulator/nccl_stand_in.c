@@ -25,7 +25,16 @@ typedef struct {
 typedef struct ncclComm {
   shared_t *shared;
   int members, rank;
+  struct addition *additions; /* all that were asked for: a graph may come back to one */
 } * ncclComm_t;
+
+typedef struct addition {
+  ncclComm_t comm;
+  const int32_t *in;
+  int32_t *out;
+  size_t n;
+  struct addition *next;
+} addition;
 
 /* Zeroed memory begins a barrier of its own: the last to come lets the others go. */
 static void meet(ncclComm_t c) {
@@ -61,6 +70,11 @@ int ncclCommInitRank(ncclComm_t *out, int members, ncclUniqueId id, int rank) {
   return SUCCESS;
 }
 int ncclCommDestroy(ncclComm_t c) {
+  while (c->additions) {
+    addition *next = c->additions->next;
+    free(c->additions);
+    c->additions = next;
+  }
   munmap(c->shared, sizeof(shared_t));
   free(c);
   return SUCCESS;
@@ -69,17 +83,9 @@ int ncclCommDestroy(ncclComm_t c) {
 /* Of the program: runs f(context) when the stream comes to it. */
 extern int cudaLaunchHostFunc(void *stream, void (*f)(void *), void *context);
 
-typedef struct {
-  ncclComm_t comm;
-  const int32_t *in;
-  int32_t *out;
-  size_t n;
-} addition;
-
 static void add(void *context) {
   const addition a = *(addition *)context;
   const ncclComm_t c = a.comm;
-  free(context);
   for (size_t at = 0; at < a.n; at += PIECE) {
     const size_t count = a.n - at < PIECE ? a.n - at : PIECE;
     memcpy(c->shared->values[c->rank], a.in + at, count * sizeof *a.in);
@@ -97,6 +103,7 @@ int ncclAllReduce(const void *in, void *out, size_t n, int type, int operation, 
   if (type != INT32 || operation != SUM) return INVALID_ARGUMENT;
   addition *a = malloc(sizeof *a);
   if (!a) return SYSTEM_ERROR;
-  *a = (addition){c, in, out, n};
+  *a = (addition){c, in, out, n, c->additions};
+  c->additions = a;
   return cudaLaunchHostFunc(stream, add, a) == 0 ? SUCCESS : SYSTEM_ERROR;
 }
