@@ -18,7 +18,8 @@ typedef struct rb_device_team_ops {
    * REGBENCH_NCCL names) is not at hand, or two members share a device. */
   rb_status (*open)(const rb_team *team, rb_device_team **out);
   /* values[n] on each member's device become the sums over all, in the order of its stream: nobody waits here. No sum
-   * may leave 32 bits. After a failure the team cannot be used any more. */
+   * may leave 32 bits. After a failure the team cannot be used any more. It may be recorded, if all members
+   * record it together, and replay it together: NCCL wants recorded sums to meet those of the same recording. */
   rb_status (*sum_whole)(rb_device_team *d, int32_t *values, int64_t n);
   void (*close)(rb_device_team *d); /* takes NULL */
 } rb_device_team_ops;

@@ -45,7 +45,7 @@ typedef struct {
 rb_status rb_l2force_create(const rb_variant *variant, const rb_l2force_desc *desc, rb_l2force_plan **out);
 rb_status rb_l2force(rb_l2force_plan *p, rb_array mean, rb_array image, rb_array f);
 /* mean, image [channels][n], channels from 1. kept: the energies of all channels, without the weight, as one float64
- * on the backend; or no array. */
+ * on the backend; or no array. Does not wait. */
 rb_status rb_l2force_sum(rb_l2force_plan *p, int channels, double weight, rb_array mean, rb_array image, rb_array f,
                          rb_array kept);
 /* Summed in float64 in an order that depends on the grid alone, not on threads. Waits for the backend. */

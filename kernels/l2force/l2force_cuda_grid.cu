@@ -14,12 +14,12 @@ typedef struct {
   double *partial; /* as many as either has blocks */
 } grid_plan;
 
-/* Of sum_kernel: a block for a tile of a plane while blocks are few; beyond, a block takes the tile of several
- * planes, so that few partial sums are left to add. By the grid alone. */
+/* Of sum_kernel: a block takes the tile of two planes, or of as many more as leave few partial sums to add. By the
+ * grid alone. */
 static dim3 sum_blocks(rb_grid g) {
   const unsigned x = rb_blocks(g.n[2], WIDE), y = rb_blocks(g.n[1], HIGH), planes = (unsigned)g.n[0],
-                 most = FEW / (x * y) > 0 ? FEW / (x * y) : 1;
-  return dim3(x, y, planes < most ? planes : most);
+                 most = FEW / (x * y) > 0 ? FEW / (x * y) : 1, pairs = (planes + 1) / 2;
+  return dim3(x, y, pairs < most ? pairs : most);
 }
 
 static rb_status supports(const rb_l2force_desc *d) {
@@ -112,6 +112,7 @@ static __global__ void __launch_bounds__(WIDE *HIGH)
     for (int a = 0; a < 3; a++) __stcs(f + a * n + p.index, weight * sum[a]);
   }
   if (!partial) return; /* all threads alike */
+  static_assert(WIDE * HIGH == RB_SUM_THREADS, "rb_block_sum adds over that many threads");
   squares = rb_block_sum(squares);
   if (threadIdx.x == 0) partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = squares;
 }

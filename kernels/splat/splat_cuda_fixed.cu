@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums in whole numbers: the paper's, of 32 bits and 2^20 a unit (ha2012 section 4.2.2), and ours, of 64 bits, whose
- * unit comes from the greatest mass. Zero, add, convert: three passes. */
+ * unit comes from the greatest mass. Zero, add, convert: three passes; ours leaves the sums 0 behind it, and where
+ * points are few takes them from their nodes alone. */
+#include "kernels/cuda/relaxed.cuh"
 #include "kernels/splat/splat_cuda.cuh"
 
 #define UNIT_BITS 20
@@ -267,7 +269,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int c = 0; c < components; c++) {
       unsigned long long *const at = sums + c * l.nodes + node;
       /* Looked at before: most are taken already, and an exchange costs more than a look. */
-      const unsigned long long sum = *at ? atomicExch(at, 0ull) : 0ull;
+      const unsigned long long sum = rb_look_relaxed(at) ? atomicExch(at, 0ull) : 0ull;
       if (sum) out[c * l.nodes + node] += (float)scalbn((double)(long long)sum, shift);
     }
   });
@@ -290,6 +292,8 @@ static rb_status sum_64(splat_plan *p, const float *x, const float *m) {
 done:
   return st;
 }
+/* After a failure: nothing of it may be left for the next run. */
+static void clear_sums(splat_plan *p) { (void)cudaMemsetAsync(p->room, 0, room_64(&p->head.desc), rb_cuda_stream()); }
 /* Converts, and leaves the sums 0 for the next run. */
 template <bool ONTO>
 static rb_status convert(splat_plan *p, double by, const void *from, void *out) {
@@ -317,7 +321,7 @@ static rb_status take(splat_plan *p, const float *x, const float *m, float *out)
 done:
   return st;
 }
-/* A point's nodes cost some eight times what a node of the whole grid does. */
+/* Nodes that points visit, each as often as there are points around it, against nodes of the grid. */
 static bool is_sparse(const rb_splat_desc *d) {
   return (d->basis == RB_SPLAT_LINEAR ? 8 : 64) * d->np <= rb_grid_points(d->grid);
 }
@@ -327,6 +331,7 @@ static rb_status run_64(rb_splat_plan *head, const void *x, const void *m, void 
   RB_TRY(sum_64(p, (const float *)x, (const float *)m));
   RB_TRY(convert<false>(p, 0, NULL, out));
 done:
+  if (st != RB_OK) clear_sums(p);
   return st;
 }
 static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, double by, const void *from, void *out) {
@@ -336,6 +341,7 @@ static rb_status onto_64(rb_splat_plan *head, const void *x, const void *m, doub
   RB_TRY(by == 1 && from == out && is_sparse(&head->desc) ? take(p, (const float *)x, (const float *)m, (float *)out)
                                                           : convert<true>(p, by, from, out));
 done:
+  if (st != RB_OK) clear_sums(p);
   return st;
 }
 

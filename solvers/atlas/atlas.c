@@ -186,7 +186,7 @@ static rb_status burst(rb_atlas *a, int level, int from, int last, const agreed 
   agreed now = *all;
   RB_TRY(rb_atlas_replay(a, last - from, &made));
   for (int j = 1; j <= made; j++) {
-    rb_atlas_replay_row(a, j - 1, &now.halvings);
+    RB_TRY(rb_atlas_replay_row(a, j - 1, &now.halvings));
     if (j < made) tell(a, level, from + j, &now, hook, context);
   }
   forget_differences(a); /* the others' come with the next sum */

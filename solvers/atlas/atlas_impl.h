@@ -146,14 +146,14 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a);
 /* The mean of all warped images, over the team, whose members end with the same status; nothing where there is a
  * reference. */
 rb_status rb_atlas_update_mean(rb_atlas *a);
-/* What update_mean issues, without a word to the others: for recordings. Every member enters every sum of the
- * devices, whatever its own status so far, which is returned where it is a failure. */
-rb_status rb_atlas_issue_mean(rb_atlas *a, rb_status own);
 /* The same, slab by slab behind the last image's warp, whose displacement is there: while the team's devices add a
  * slab the next one is warped. With a->slabs > 1. */
 rb_status rb_atlas_update_mean_behind(rb_atlas *a);
 /* The same from the own sums, which are there. `own`: how making them went, on this member. */
 rb_status rb_atlas_reduce_mean(rb_atlas *a, rb_status own);
+/* What update_mean issues, without a word to the others: for recordings. Every member enters every sum of the
+ * devices, whatever its own status so far, which is returned where it is a failure. */
+rb_status rb_atlas_issue_mean(rb_atlas *a, rb_status own);
 /* With options.clip: the images' box in place of the whole grid, agreed on by the team. */
 rb_status rb_atlas_clip(rb_atlas *a);
 /* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */
@@ -167,9 +167,10 @@ int rb_atlas_replays(const rb_atlas *a);
 int rb_atlas_concurrent(const rb_atlas_config *c, const rb_atlas_options *o, rb_grid grid, int own);
 /* Some iterations, `most` at the most, from measured differences and chosen steps; waits for them. *made: how many,
  * the same for all members. Then rb_atlas_replay_row(0 .. made - 1), in this order, takes what came of each: all
- * images' differences, the own ones' steps, and *halvings grows by the team's. */
+ * images' differences, the own ones' steps, and *halvings grows by the team's. RB_EINVALID, on all members: a
+ * difference is no finite number. */
 rb_status rb_atlas_replay(rb_atlas *a, int most, int *made);
-void rb_atlas_replay_row(rb_atlas *a, int row, int *halvings);
+rb_status rb_atlas_replay_row(rb_atlas *a, int row, int *halvings);
 /* Of a level that ends. */
 void rb_atlas_replay_end(rb_atlas *a);
 /* The member that holds an image, or RB_EINVAL. */

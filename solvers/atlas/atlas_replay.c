@@ -9,7 +9,8 @@
  * multiple of these: as many recordings are made, one a phase.
  *
  * In a team a recording holds the sum over its devices, which ends when all members have entered it. So what can
- * fail, recording, comes before, and is agreed on; the members' phases may differ. */
+ * fail, recording, comes before, and is agreed on. NCCL wants all members to record together and to replay what they
+ * recorded together: they have the same number of phases, the least common multiple of what each needs. */
 #include "kernels/base/clock.h"
 #include "solvers/atlas/atlas_impl.h"
 #include "solvers/common/advance.h"
@@ -88,7 +89,22 @@ static rb_status begin(rb_atlas *a) {
   RB_TRY(rb_variant_find(&rb_steps_family, a->config->steps, &v));
   RB_TRY(rb_steps_create(v, &d, &r->steps));
   RB_TRY(rb_array_create(a->backend, RB_F64, a->own, &r->now));
-  r->phases = period(a);
+done:
+  return st;
+}
+
+/* All members together. */
+static rb_status agree_on_phases(rb_atlas *a) {
+  rb_status st = RB_OK;
+  const double own = period(a);
+  int all = 1;
+  RB_TRY(rb_team_gather(a->team, &own, sizeof own, a->gathered));
+  for (int k = 0; k < a->team->size && a->team->rank == 0 && all <= MOST_PHASES; k++) {
+    const int one = (int)a->gathered[k];
+    all *= one / greatest_divisor(all, one);
+  }
+  RB_TRY(rb_team_broadcast(a->team, &all, sizeof all, 0));
+  a->replays->phases = all;
 done:
   return st;
 }
@@ -167,18 +183,20 @@ static rb_status replay_all(rb_atlas *a, int count) {
   struct rb_atlas_replays *r = a->replays;
   const int alone = a->team->size == 1;
   int fresh = 0; /* recorded and not replayed yet: the displacements lie where these leave them */
-  if (!alone) RB_TRY(rb_team_agree(a->team, record(a, count, &fresh)));
-  for (int i = 0; i < count; i++) {
+  if (!alone && (st = rb_team_agree(a->team, record(a, count, &fresh))) != RB_OK) return st;
+  for (int i = 0; i < count && st == RB_OK; i++) {
     if (alone) RB_TRY(record(a, 1, &fresh));
     if (fresh > 0)
       fresh--;
     else
       rotate(a);
-    RB_TRY(a->backend->replay(r->recording[r->phase]));
+    st = a->backend->replay(r->recording[r->phase]);
     r->phase = (r->phase + 1) % r->phases;
+    /* the others wait in their sums, this one and those to come */
+    for (int k = i; k < count && st != RB_OK; k++) (void)rb_atlas_issue_mean(a, st);
   }
 done:
-  return st;
+  return rb_team_agree(a->team, st);
 }
 
 static rb_status iterations(rb_atlas *a, int count) {
@@ -187,7 +205,6 @@ static rb_status iterations(rb_atlas *a, int count) {
   const int first = r->issued ? 0 : 1;
   r->issued = 1;
   RB_TRY(issue_all(a, first));
-  /* members' phases differ, but not their number of sums */
   if (r->phases > MOST_PHASES)
     RB_TRY(issue_all(a, count - first));
   else
@@ -198,7 +215,6 @@ done:
 
 /* Each image has one owner: a sum with zeros changes no bit. */
 static rb_status gather_rows(rb_atlas *a, int made) {
-  rb_status st = RB_OK;
   struct rb_atlas_replays *r = a->replays;
   const int width = a->count + 1;
   memset(r->all, 0, (size_t)(made * width) * sizeof *r->all);
@@ -207,15 +223,10 @@ static rb_status gather_rows(rb_atlas *a, int made) {
       const double *e = r->rows + 2 * row * a->own, *step = e + a->own,
                    *before = row ? step - 2 * a->own : r->initial;
       const int index = a->member[k].index;
-      if (st == RB_OK && !isfinite(e[k]))
-        st = RB_FAIL(RB_EINVALID, "image %d: the difference to the mean is not finite", index + 1);
       r->all[row * width + index] = e[k];
       r->all[row * width + a->count] += step[k] < before[k];
     }
-  RB_TRY(rb_team_agree(a->team, st));
-  RB_TRY(rb_team_sum(a->team, r->all, (int64_t)made * width));
-done:
-  return st;
+  return rb_team_sum(a->team, r->all, (int64_t)made * width);
 }
 
 /* As many as the first member's time allows. */
@@ -227,10 +238,12 @@ static rb_status count_of(rb_atlas *a, int most, int *count) {
 }
 
 rb_status rb_atlas_replay(rb_atlas *a, int most, int *made) {
-  rb_status st = a->replays ? RB_OK : begin(a);
+  const int begun_before = a->replays != NULL; /* alike on all members */
+  rb_status st = begun_before ? RB_OK : begin(a);
   int count;
   *made = 0;
   RB_TRY(rb_team_agree(a->team, st));
+  if (!begun_before) RB_TRY(agree_on_phases(a));
   struct rb_atlas_replays *r = a->replays;
   RB_TRY(count_of(a, most, &count));
   for (int k = 0; k < a->own; k++)
@@ -247,7 +260,9 @@ done:
   return st;
 }
 
-void rb_atlas_replay_row(rb_atlas *a, int row, int *halvings) {
+/* A difference that is no number is one for all members: they fail together. */
+rb_status rb_atlas_replay_row(rb_atlas *a, int row, int *halvings) {
+  rb_status st = RB_OK;
   const struct rb_atlas_replays *r = a->replays;
   const double *e = r->rows + 2 * row * a->own, *step = e + a->own, *all = r->all + row * (a->count + 1);
   for (int k = 0; k < a->own; k++) {
@@ -256,6 +271,11 @@ void rb_atlas_replay_row(rb_atlas *a, int row, int *halvings) {
     m->step = step[k];
     m->difference = e[k];
   }
-  memcpy(a->differences, all, (size_t)a->count * sizeof *a->differences);
+  for (int i = 0; i < a->count; i++) {
+    RB_CHECK(isfinite(all[i]), RB_EINVALID, "image %d: the difference to the mean is not finite", i + 1);
+    a->differences[i] = all[i];
+  }
   *halvings += (int)all[a->count];
+done:
+  return st;
 }

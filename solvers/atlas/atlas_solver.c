@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* atlas as a solver of the contract. */
-#include "solvers/atlas/atlas.h"
+#include "solvers/atlas/atlas_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &atlas));
   /* stamps cost nothing on a CPU; the share of a team's sums is worth some on a GPU, but no recording */
-  rb_atlas_set_profile(atlas, v->backend == RB_CPU || (team->size > 1 && !((const rb_atlas_config *)v->ops)->steps));
+  rb_atlas_set_profile(atlas, v->backend == RB_CPU || (team->size > 1 && !rb_atlas_replays(atlas)));
   *out = atlas;
 done:
   free(images);
