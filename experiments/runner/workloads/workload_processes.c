@@ -107,7 +107,7 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
                          &s->cohort));
   RB_TRY(rb_temporary_make(s->folder, sizeof s->folder));
   for (int k = 0; k < s->cohort.count; k++) {
-    snprintf(s->file[k], sizeof s->file[k], "%s/image_%02d.nii.gz", s->folder, k + 1);
+    snprintf(s->file[k], sizeof s->file[k], "%s/image_%02d.nii", s->folder, k + 1);
     RB_TRY(rb_volume_write(s->file[k], NULL, c->grid, s->cohort.image[k]));
   }
   *out = s;
