@@ -25,11 +25,11 @@ static rb_status to_grid(rb_currents_mesh *p, int64_t n, const void *y, void *po
     to_grid_f32(p, n, y, points);
   return RB_OK;
 }
-static rb_status add_base(rb_currents_mesh *p) {
+static rb_status add_fixed(rb_currents_mesh *p) {
   if (p->made_for.dtype == RB_F64)
-    add_base_f64(p);
+    add_fixed_f64(p);
   else
-    add_base_f32(p);
+    add_fixed_f32(p);
   return RB_OK;
 }
 /* the energy, and F^ *= K^ / N */
@@ -54,7 +54,7 @@ static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const voi
 }
 
 /* What differs from cuda/mesh: the transform and three passes. The rest is kernels/currents/currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, add_base, filter, keep, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, add_fixed, filter, keep, gather};
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   return rb_currents_mesh_plan(backend, d, &parts, out);
 }
@@ -63,4 +63,4 @@ const rb_currents_ops rb_currents_mesh_cpu = {rb_currents_mesh_supports, plan,
                                               rb_currents_mesh_load,     rb_currents_mesh_eval,
                                               rb_currents_mesh_energy,   rb_currents_mesh_outcome,
                                               rb_currents_mesh_destroy,  0,
-                                              RB_WEIGHTS_FULL,           rb_currents_mesh_base};
+                                              RB_WEIGHTS_FULL,           rb_currents_mesh_set_fixed};

@@ -8,12 +8,12 @@ static void SUFFIX(to_grid)(const rb_currents_mesh *p, int64_t n, const REAL *y,
   for (int a = 0; a < 3; a++)
     for (int64_t i = 0; i < n; i++) to[a * n + i] = (REAL)(((double)y[a * n + i] - d->origin[a]) / d->spacing);
 }
-static void SUFFIX(add_base)(rb_currents_mesh *p) {
+static void SUFFIX(add_fixed)(rb_currents_mesh *p) {
   const int64_t values = 3 * rb_grid_points(p->made_for.grid);
-  const REAL *base = p->base;
+  const REAL *fixed = p->fixed;
   REAL *grid = p->grid;
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < values; i++) grid[i] += base[i];
+  for (int64_t i = 0; i < values; i++) grid[i] += fixed[i];
 }
 
 /* A plane of x1 has its own sum; planes are added in their order. */

@@ -58,19 +58,19 @@ rb_status rb_currents_load(rb_currents_plan *p, rb_array y, rb_array m) {
 done:
   return st;
 }
-rb_status rb_currents_base(rb_currents_plan *p, int64_t n, rb_array y, rb_array m) {
+rb_status rb_currents_set_fixed(rb_currents_plan *p, int64_t n, rb_array y, rb_array m) {
   rb_status st = RB_OK;
-  RB_CHECK(n >= 1, RB_EINVAL, "currents: %lld sources that stand still", (long long)n);
+  RB_CHECK(n >= 1, RB_EINVAL, "currents: %lld fixed sources", (long long)n);
   RB_NEED(p, "currents", y, 3 * n);
   RB_NEED(p, "currents", m, 3 * n);
-  RB_CHECK(ops_of(p)->base, RB_EUNSUPPORTED, "%s keeps no sources from load to load", p->variant->name);
-  RB_TRY(ops_of(p)->base(p, n, y.data, m.data));
+  RB_CHECK(ops_of(p)->set_fixed, RB_EUNSUPPORTED, "%s keeps no sources from load to load", p->variant->name);
+  RB_TRY(ops_of(p)->set_fixed(p, n, y.data, m.data));
 done:
   return st;
 }
-int rb_currents_has_base(const rb_variant *variant) {
+int rb_currents_takes_fixed(const rb_variant *variant) {
   const rb_currents_ops *ops = variant->ops;
-  return ops && ops->base;
+  return ops && ops->set_fixed;
 }
 /* u_i = sum_j K m_j and, where z is an array, z_i = -1/sigma^2 sum_j (p_i . m_j) K (x_i - y_j), by the plan's method
  */

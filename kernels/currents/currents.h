@@ -64,18 +64,18 @@ typedef struct {
   void (*destroy)(rb_currents_plan *p);
   double reach; /* pairs farther apart than reach sigma may be left out; 0: none are */
   rb_currents_weights weights;
-  rb_status (*base)(rb_currents_plan *p, int64_t n, const void *y, const void *m); /* NULL: not there */
+  rb_status (*set_fixed)(rb_currents_plan *p, int64_t n, const void *y, const void *m); /* NULL: not there */
 } rb_currents_ops;
 
 /* RB_EINVAL for sigma or counts that are not positive, and for a grid whose spacing exceeds 4 sigma. */
 rb_status rb_currents_create(const rb_variant *variant, const rb_currents_desc *desc, rb_currents_plan **out);
 /* y and m must stay as they are until the last eval or energy that follows. */
 rb_status rb_currents_load(rb_currents_plan *p, rb_array y, rb_array m);
-/* n sources that stand still: every later load has them beside its own. Once; y and m are not needed behind it.
+/* n fixed sources: every later load has them beside its own. Once; y and m are not needed behind it.
  * Waits. RB_EINVAL for places or moments that are no finite numbers, RB_EUNSUPPORTED where the variant has none:
- * rb_currents_has_base tells. */
-rb_status rb_currents_base(rb_currents_plan *p, int64_t n, rb_array y, rb_array m);
-int rb_currents_has_base(const rb_variant *variant);
+ * rb_currents_takes_fixed tells. */
+rb_status rb_currents_set_fixed(rb_currents_plan *p, int64_t n, rb_array y, rb_array m);
+int rb_currents_takes_fixed(const rb_variant *variant);
 /* n: at most desc.targets. z may be no array, and then p. */
 rb_status rb_currents_eval(rb_currents_plan *p, int64_t n, rb_array x, rb_array pair, rb_array u, rb_array z);
 /* E of what is loaded. Waits. RB_EINVAL for places or moments that are no finite numbers (particle meshes). */

@@ -33,15 +33,15 @@ static __global__ void __launch_bounds__(THREADS)
 }
 /* A thread a value. */
 static __global__ void __launch_bounds__(THREADS)
-    add_values(int64_t values, const float *__restrict__ base, float *__restrict__ grid) {
+    add_values(int64_t values, const float *__restrict__ fixed, float *__restrict__ grid) {
   const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i < values) grid[i] += base[i];
+  if (i < values) grid[i] += fixed[i];
 }
 /* For variants of splat that cannot begin with what is there. */
-static rb_status add_base(rb_currents_mesh *p) {
+static rb_status add_fixed(rb_currents_mesh *p) {
   rb_status st = RB_OK;
   const int64_t values = 3 * rb_grid_points(p->made_for.grid);
-  RB_LAUNCH(add_values, rb_blocks(values, THREADS), THREADS, 0, values, (const float *)p->base, (float *)p->grid);
+  RB_LAUNCH(add_values, rb_blocks(values, THREADS), THREADS, 0, values, (const float *)p->fixed, (float *)p->grid);
 done:
   return st;
 }
@@ -153,7 +153,7 @@ done:
 }
 
 /* What cuda/mesh gives to the shared particle mesh; the rest is in currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, add_base, filter, keep, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_cufft, to_grid, add_fixed, filter, keep, gather};
 /* Methods and grid are checked by the shared part. */
 static rb_status supports(const rb_currents_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
@@ -172,4 +172,4 @@ extern "C" const rb_currents_ops rb_currents_mesh_cuda = {supports,
                                                           rb_currents_mesh_destroy,
                                                           0,
                                                           RB_WEIGHTS_FULL,
-                                                          rb_currents_mesh_base};
+                                                          rb_currents_mesh_set_fixed};

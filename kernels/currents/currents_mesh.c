@@ -88,7 +88,7 @@ done:
 }
 
 /* A splat of its own, whose sums are kept. */
-rb_status rb_currents_mesh_base(rb_currents_plan *head, int64_t n, const void *y, const void *m) {
+rb_status rb_currents_mesh_set_fixed(rb_currents_plan *head, int64_t n, const void *y, const void *m) {
   rb_status st = RB_OK;
   rb_currents_mesh *p = (rb_currents_mesh *)head;
   const rb_currents_desc *d = &p->made_for;
@@ -96,27 +96,27 @@ rb_status rb_currents_mesh_base(rb_currents_plan *head, int64_t n, const void *y
   const int64_t values = 3 * rb_grid_points(d->grid);
   const size_t size = rb_dtype_size(d->dtype);
   rb_splat_plan *once = NULL;
-  void *points = NULL, *base = NULL;
+  void *points = NULL, *fixed = NULL;
   int64_t lost = 0;
-  RB_CHECK(!p->base, RB_EINVAL, "currents: sources that stand still are given once");
+  RB_CHECK(!p->fixed, RB_EINVAL, "currents: fixed sources are given once");
   RB_TRY(rb_splat_create(d->splat, &splat, &once));
   RB_TRY(rb_alloc(head->backend, 3 * (size_t)n * size, &points));
-  RB_TRY(rb_alloc(head->backend, (size_t)values * size, &base));
+  RB_TRY(rb_alloc(head->backend, (size_t)values * size, &fixed));
   RB_TRY(p->parts->to_grid(p, n, y, points));
   RB_TRY(rb_splat_run(once, rb_array_view(head->backend, d->dtype, 3 * n, points),
                       rb_array_view(head->backend, d->dtype, 3 * n, m),
-                      rb_array_view(head->backend, d->dtype, values, base)));
+                      rb_array_view(head->backend, d->dtype, values, fixed)));
   RB_TRY(rb_splat_outcome(once, &lost)); /* waits */
   RB_CHECK(lost == 0, RB_EINVAL, "currents: %lld of %lld places or moments are no finite numbers", (long long)lost,
            (long long)n);
-  p->base = base, base = NULL;
+  p->fixed = fixed, fixed = NULL;
 done:
   rb_splat_destroy(once);
-  rb_release(head->backend, points), rb_release(head->backend, base);
+  rb_release(head->backend, points), rb_release(head->backend, fixed);
   return st;
 }
 
-/* The loaded sources' moments on the grid, and those that stand still. */
+/* The loaded sources' moments on the grid, and the fixed ones. */
 static rb_status splat_all(rb_currents_mesh *p, const void *m) {
   rb_status st = RB_OK;
   const rb_currents_desc *d = &p->made_for;
@@ -125,10 +125,10 @@ static rb_status splat_all(rb_currents_mesh *p, const void *m) {
   const rb_array x = rb_array_view(b, d->dtype, 3 * d->sources, p->points),
                  masses = rb_array_view(b, d->dtype, 3 * d->sources, m),
                  grid = rb_array_view(b, d->dtype, values, p->grid);
-  if (p->base && rb_splat_has_onto(d->splat))
-    return rb_splat_onto(p->splat, x, masses, 1, rb_array_view(b, d->dtype, values, p->base), grid);
+  if (p->fixed && rb_splat_has_onto(d->splat))
+    return rb_splat_onto(p->splat, x, masses, 1, rb_array_view(b, d->dtype, values, p->fixed), grid);
   RB_TRY(rb_splat_run(p->splat, x, masses, grid));
-  if (p->base) RB_TRY(p->parts->add_base(p));
+  if (p->fixed) RB_TRY(p->parts->add_fixed(p));
 done:
   return st;
 }
@@ -184,7 +184,7 @@ void rb_currents_mesh_destroy(rb_currents_plan *head) {
   rb_currents_mesh *p = (rb_currents_mesh *)head;
   rb_splat_destroy(p->splat);
   rb_fft_destroy(p->fft);
-  rb_release(head->backend, p->points), rb_release(head->backend, p->grid), rb_release(head->backend, p->base);
+  rb_release(head->backend, p->points), rb_release(head->backend, p->grid), rb_release(head->backend, p->fixed);
   rb_release(head->backend, p->spectrum), rb_release(head->backend, p->kernel);
   rb_release(head->backend, p->energy);
   free(p);

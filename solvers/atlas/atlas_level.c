@@ -130,9 +130,12 @@ static rb_status put_image(rb_atlas *a, const float *source, double low, double 
   rb_status st = RB_OK;
   const int64_t n = rb_grid_points(a->full), m = rb_grid_points(a->grid);
   float *scaled = a->room; /* [m] */
-  if (m < n) RB_TRY(rb_atlas_restrict(a->full, source, low, scale, a->grid, scaled));
+  if (m < n) {
+    RB_TRY(rb_atlas_restrict(a->full, source, low, scale, a->grid, scaled));
+  } else {
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < (m < n ? 0 : n); i++) scaled[i] = (float)(((double)source[i] - low) * scale);
+    for (int64_t i = 0; i < n; i++) scaled[i] = (float)(((double)source[i] - low) * scale);
+  }
   RB_TRY(rb_array_put_floats(to, scaled));
 done:
   return st;

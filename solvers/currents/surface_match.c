@@ -117,7 +117,7 @@ static rb_status open_keeping_mesh(rb_surface_match *q, const rb_variant *v) {
   rb_currents_desc d = q->d;
   d.sources = d.targets = q->faces;
   RB_TRY(rb_currents_create(v, &d, &q->moving));
-  RB_TRY(rb_currents_base(q->moving, q->fixed_faces, q->fixed_c, q->fixed_m));
+  RB_TRY(rb_currents_set_fixed(q->moving, q->fixed_faces, q->fixed_c, q->fixed_m));
   RB_TRY(rb_array_fill(q->c, 0));
   RB_TRY(rb_array_fill(q->m, 0));
   RB_TRY(rb_currents_load(q->moving, q->c, q->m));
@@ -153,7 +153,7 @@ rb_status rb_surface_match_set_kernel(rb_surface_match *q, const rb_surface_matc
   q->d = desc->currents;
   const int exact = q->d.method == RB_CURRENTS_EXACT;
   if (!exact && q->d.grid.n[0] == 0) rb_currents_fit_grid(q->low, q->high, &q->d);
-  q->keeps = !exact && rb_currents_has_base(desc->variant) && keeping_pays(q);
+  q->keeps = !exact && rb_currents_takes_fixed(desc->variant) && keeping_pays(q);
   RB_TRY(exact      ? open_exact(q, desc->variant)
          : q->keeps ? open_keeping_mesh(q, desc->variant)
                     : open_mesh(q, desc->variant));

@@ -61,7 +61,7 @@ int rb_golden_of_other_code(const rb_checker *c, char commit[32]);
 #include "kernels/registry/families.def"
 #undef RB_FAMILY
 void rb_check_demons(rb_checker *c);
-void rb_check_currents_base(rb_checker *c); /* called by rb_check_currents */
+void rb_check_currents_fixed(rb_checker *c); /* called by rb_check_currents */
 
 /* The families that are checked: those of the kernels, and solvers with parts of their own; NULL from the last on. */
 const rb_family *rb_check_family(int i);

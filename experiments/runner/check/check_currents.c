@@ -363,7 +363,7 @@ void rb_check_currents(rb_checker *c) {
   taylor(c, RB_CURRENTS_CUBIC, 0.5);
   approximation(c);
   refused(c);
-  rb_check_currents_base(c);
+  rb_check_currents_fixed(c);
 }
 
 void rb_check_currents_golden(rb_checker *c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* currents: sources that stand still are as good as loaded. */
+/* currents: fixed sources are as good as loaded. */
 #include "experiments/runner/check/check.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "kernels/currents/currents.h"
@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { LOADED = 120, STANDING = 90, ALL = LOADED + STANDING, TARGETS = 70 };
+enum { LOADED = 120, FIXED = 90, ALL = LOADED + FIXED, TARGETS = 70 };
 
-/* Sources 0 .. LOADED - 1 of y and m [3][ALL] loaded, the others standing, or with `together` all loaded. Twice, with
- * other moments before: what stands is not added up from load to load. out: u [3][TARGETS], then z. */
+/* Sources 0 .. LOADED - 1 of y and m [3][ALL] loaded, the others fixed, or with `together` all loaded. Twice, with
+ * other moments before: fixed ones are not added up from load to load. out: u [3][TARGETS], then z. */
 typedef struct {
   double y[3 * ALL], m[3 * ALL], x[3 * TARGETS], p[3 * TARGETS];
 } example;
@@ -30,21 +30,21 @@ static rb_status run(const rb_variant *v, rb_currents_desc d, const example *e, 
   const int loaded = together ? ALL : LOADED;
   const rb_backend *b;
   rb_currents_plan *p = NULL;
-  rb_array y = {0}, m = {0}, before = {0}, still = {0}, of_still = {0}, x = {0}, pair = {0}, to[2] = {{0}};
+  rb_array y = {0}, m = {0}, before = {0}, fixed_y = {0}, fixed_m = {0}, x = {0}, pair = {0}, to[2] = {{0}};
   RB_TRY(rb_backend_get(v->backend, &b));
   d.sources = loaded, d.targets = TARGETS;
   RB_TRY(rb_currents_create(v, &d, &p));
   RB_TRY(put(b, d.dtype, e->y, 0, loaded, 1, &y));
   RB_TRY(put(b, d.dtype, e->m, 0, loaded, 1, &m));
   RB_TRY(put(b, d.dtype, e->m, 0, loaded, -3, &before));
-  RB_TRY(put(b, d.dtype, e->y, LOADED, STANDING, 1, &still));
-  RB_TRY(put(b, d.dtype, e->m, LOADED, STANDING, 1, &of_still));
+  RB_TRY(put(b, d.dtype, e->y, LOADED, FIXED, 1, &fixed_y));
+  RB_TRY(put(b, d.dtype, e->m, LOADED, FIXED, 1, &fixed_m));
   RB_TRY(rb_array_create(b, d.dtype, 3 * TARGETS, &x));
   RB_TRY(rb_array_create(b, d.dtype, 3 * TARGETS, &pair));
   RB_TRY(rb_array_put_doubles(x, e->x));
   RB_TRY(rb_array_put_doubles(pair, e->p));
   for (int k = 0; k < 2; k++) RB_TRY(rb_poisoned(b, d.dtype, 3 * TARGETS, &to[k]));
-  if (!together) RB_TRY(rb_currents_base(p, STANDING, still, of_still));
+  if (!together) RB_TRY(rb_currents_set_fixed(p, FIXED, fixed_y, fixed_m));
   RB_TRY(rb_currents_load(p, y, before));
   RB_TRY(rb_currents_load(p, y, m));
   RB_TRY(rb_currents_eval(p, TARGETS, x, pair, to[0], to[1]));
@@ -53,18 +53,18 @@ static rb_status run(const rb_variant *v, rb_currents_desc d, const example *e, 
   RB_TRY(rb_array_get_doubles(to[1], z));
 done:
   rb_currents_destroy(p);
-  rb_array *const all[] = {&y, &m, &before, &still, &of_still, &x, &pair, &to[0], &to[1]};
+  rb_array *const all[] = {&y, &m, &before, &fixed_y, &fixed_m, &x, &pair, &to[0], &to[1]};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) rb_array_destroy(all[k]);
   return st;
 }
 
-void rb_check_currents_base(rb_checker *c) {
+void rb_check_currents_fixed(rb_checker *c) {
   example e;
   double u[2][3 * TARGETS], z[2][3 * TARGETS], energy[2], total = 0;
   const double low[3] = {-3, -3, -3}, high[3] = {3, 3, 3};
   /* one that begins with what stands, and one that does not */
   static const char *const splats[2][2] = {{"cpu/omp", "cpu/omp"}, {"cuda/fixed64", "cuda/float-atomic"}};
-  if (!rb_currents_has_base(c->variant)) return;
+  if (!rb_currents_takes_fixed(c->variant)) return;
   rb_check_random(RB_F64, e.y, 3 * ALL, 71), rb_check_random(RB_F64, e.m, 3 * ALL, 72);
   rb_check_random(RB_F64, e.x, 3 * TARGETS, 73), rb_check_random(RB_F64, e.p, 3 * TARGETS, 74);
   for (int i = 0; i < ALL; i++) total += sqrt(pow(e.m[i], 2) + pow(e.m[ALL + i], 2) + pow(e.m[2 * ALL + i], 2));
@@ -80,14 +80,13 @@ void rb_check_currents_base(rb_checker *c) {
         continue;
       }
       for (int k = 0; k < 2; k++)
-        if (!rb_check_status(c, run(c->variant, d, &e, k, u[k], z[k], &energy[k]), "sources that stand still"))
-          return;
+        if (!rb_check_status(c, run(c->variant, d, &e, k, u[k], z[k], &energy[k]), "fixed sources")) return;
       const double limit = rb_currents_tolerance(c->variant, &d, total, total);
       rb_check_value(c, rb_check_distance(RB_F64, u[0], u[1], 3 * TARGETS), limit,
-                     "u with sources that stand still, method %d %s", method, rb_dtype_name(d.dtype));
+                     "u with fixed sources, method %d %s", method, rb_dtype_name(d.dtype));
       rb_check_value(c, rb_check_distance(RB_F64, z[0], z[1], 3 * TARGETS), 4 * sqrt(3) / d.spacing * limit,
-                     "z with sources that stand still, method %d %s", method, rb_dtype_name(d.dtype));
-      rb_check_value(c, fabs(energy[0] - energy[1]), limit * total,
-                     "energy with sources that stand still, method %d %s", method, rb_dtype_name(d.dtype));
+                     "z with fixed sources, method %d %s", method, rb_dtype_name(d.dtype));
+      rb_check_value(c, fabs(energy[0] - energy[1]), limit * total, "energy with fixed sources, method %d %s", method,
+                     rb_dtype_name(d.dtype));
     }
 }
