@@ -99,10 +99,10 @@ hash() { # FAMILY BACKEND ROOT...: of the words and names of the files that the 
     printf '    {"%s", "%s", "%s"},\n' $family "$(hash $family cpu $roots $kinds $cpu)" "$(hash $family cuda $roots $kinds $cuda)"
   done
   echo "};"
-  echo "/* Of results/same_code.csv: a record with the hash 'then' was made by code that is the same as that with the hash 'now'. */"
-  echo "static const struct { const char *family, *backend, *then, *now; } rb_same_code[] = {"
-  sed -n '/^[a-z]/p' results/same_code.csv 2>/dev/null | awk -F, 'NR > 1 { printf "    {\"%s\", \"%s\", \"%s\", \"%s\"},\n", $1, $2, $3, $4 }'
-  echo "    {\"\", \"\", \"\", \"\"},"
+  echo "/* Of results/same_code.csv: a record with the hash 'then' was made by code that is the same as that with the hash 'now', but for cases of the kinds or variants in 'except'. */"
+  echo "static const struct { const char *family, *backend, *then, *now, *except; } rb_same_code[] = {"
+  sed -n '/^[a-z]/p' results/same_code.csv 2>/dev/null | awk -F, 'NR > 1 { printf "    {\"%s\", \"%s\", \"%s\", \"%s\", \"%s\"},\n", $1, $2, $3, $4, $5 }'
+  echo "    {\"\", \"\", \"\", \"\", \"\"},"
   echo "};"
   if commit=$(git rev-parse --short=12 HEAD 2>/dev/null); then
     # results/ is written by the program itself and does not change what it does

@@ -58,7 +58,7 @@ int rb_golden_of_other_code(const rb_checker *c, char commit[32]) {
   FILE *f = open_file(path);
   const int told = f && fscanf(f, made_by, commit, hash) == 2;
   if (f) fclose(f);
-  return told && !rb_source_is_current(c->family->name, RB_CUDA, hash);
+  return told && !rb_source_is_current(c->family->name, RB_CUDA, hash, "", c->variant->name);
 }
 
 /* Whether the recording says that it has no such case. */

@@ -12,7 +12,18 @@ const char *rb_source_hash(const char *family, rb_backend_kind backend) {
       return backend == RB_CUDA ? rb_source_hashes[i].cuda : rb_source_hashes[i].cpu;
   return "";
 }
-int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash) {
+/* Whether a list of words, a space between two, has this one. */
+static int lists(const char *words, const char *word) {
+  const size_t length = strlen(word);
+  while (length && *words) {
+    const size_t next = strcspn(words, " ");
+    if (next == length && strncmp(words, word, length) == 0) return 1;
+    words += next + (words[next] == ' ');
+  }
+  return 0;
+}
+int rb_source_is_current(const char *family, rb_backend_kind backend, const char *hash, const char *kind_of_case,
+                         const char *variant) {
   if (rb_is_plugin_source(hash)) return rb_plugin_source_is_current(hash);
   const char *kind = backend == RB_CUDA ? "cuda" : "cpu", *now = rb_source_hash(family, backend);
   const size_t rows = sizeof rb_same_code / sizeof *rb_same_code;
@@ -22,7 +33,7 @@ int rb_source_is_current(const char *family, rb_backend_kind backend, const char
     while (i < rows && (strcmp(rb_same_code[i].family, family) != 0 || strcmp(rb_same_code[i].backend, kind) != 0 ||
                         strcmp(rb_same_code[i].then, hash) != 0))
       i++;
-    if (i == rows) return 0;
+    if (i == rows || lists(rb_same_code[i].except, kind_of_case) || lists(rb_same_code[i].except, variant)) return 0;
     hash = rb_same_code[i].now;
   }
   return 0;

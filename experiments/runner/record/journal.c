@@ -33,7 +33,8 @@ static json_t *run_of(const json_t *header) {
 /* A case whose code has changed since is measured again. */
 static int by_this_code(const json_t *c) {
   const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
-  return rb_source_is_current(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU, rb_json_text(c, "source", ""));
+  return rb_source_is_current(rb_json_text(c, "family", ""), cuda ? RB_CUDA : RB_CPU, rb_json_text(c, "source", ""),
+                              rb_json_text(c, "kind", ""), rb_json_text(c, "variant", ""));
 }
 
 rb_status rb_journal_read(const rb_record_place *p, const json_t *header, rb_journal_kept *kept) {

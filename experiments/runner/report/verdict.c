@@ -188,5 +188,6 @@ const char *rb_claim_verdict_name(rb_claim_verdict v) {
 int rb_case_stale(const json_t *c) {
   const char *then = rb_json_text(c, "source", ""), *family = rb_json_text(c, "family", "");
   rb_backend_kind kind = strcmp(rb_json_text(c, "backend", "cpu"), "cuda") == 0 ? RB_CUDA : RB_CPU;
-  return then[0] && strcmp(then, "published") != 0 && !rb_source_is_current(family, kind, then);
+  return then[0] && strcmp(then, "published") != 0 &&
+         !rb_source_is_current(family, kind, then, rb_json_text(c, "kind", ""), rb_json_text(c, "variant", ""));
 }
