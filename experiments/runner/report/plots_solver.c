@@ -48,20 +48,17 @@ static void put_name(const rb_plot *p, const json_t *cases, const json_t *c, con
   fputc('"', data);
 }
 
-/* One block a panel: a row a case, a column a part. */
+/* One block a panel: a row a case, a column a part. One key for all, at the right. */
 int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
   const char *panel[32];
   int panels = rb_plot_panels(j, p, p->parts[0], panel), drawn = 0;
-  const int many = panels > 4; /* one key for all, at the right */
   fprintf(script,
-          "set multiplot layout 1,%d%s title TITLE font ',13'\nset style data histograms\nset style histogram "
-          "rowstacked\nset style fill solid 0.9 noborder\n",
-          panels, many ? " margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045" : "");
-  fprintf(script,
-          "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\nset key %s font ',8' noenhanced\nset "
-          "yrange [0:*]\n",
-          many ? "at screen 0.995,0.82 right top vertical" : "top right");
+          "set multiplot layout 1,%d margins screen 0.06,0.89,0.22,0.82 spacing screen 0.045 title TITLE font ',13'\n"
+          "set style data histograms\nset style histogram rowstacked\nset style fill solid 0.9 noborder\n"
+          "set boxwidth 0.7\nset xtics rotate by -35 noenhanced\nset bmargin 7\n"
+          "set key at screen 0.995,0.82 right top vertical font ',8' noenhanced\nset yrange [0:*]\n",
+          panels);
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : "time in s", "\n");
   for (int q = 0; q < panels; q++) {
     size_t i;
@@ -80,7 +77,7 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
     if (!rows) continue;
     fprintf(data, "\n\n");
     if (panel[q]) rb_plot_with(script, "set title ", p->panel, ".' = '."), rb_plot_with(script, "", panel[q], "\n");
-    if (many) fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\n" : "");
+    fprintf(script, "set title font ',10'\n%s", drawn ? "unset key\nunset ylabel\n" : "");
     for (unsigned k = 0; k < p->parts_count; k++) {
       const char *name = strncmp(p->parts[k], "time_", 5) == 0 ? p->parts[k] + 5 : p->parts[k];
       if (k == 0)
