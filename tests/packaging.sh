@@ -10,7 +10,9 @@ fail() { echo "FAIL $1"; failed=1; }
 hashes() { grep -oE '\b([0-9a-f]{64}|[0-9a-f]{40})\b' "$1" | LC_ALL=C sort; }
 [ "$(hashes $conda | wc -l)" = 8 ] || fail "$conda: not four sources, each by its address and its sha256"
 [ "$(hashes $conda)" = "$(hashes $spack)" ] || fail "other sources in $spack than in $conda"
-for folder in $(sed -n 's/^for folder in \(.*\); do$/\1/p' libraries.sh); do
+folders=$(sed -n 's/^for folder in \(.*\); do$/\1/p' libraries.sh)
+[ "$(wc -w <<<"$folders")" = 4 ] || fail "libraries.sh: not four folders"
+for folder in $folders; do
   grep -q "target_directory: libraries/$folder$" $conda || fail "$conda: no $folder"
   grep -q "\"$folder\"" $spack || fail "$spack: no $folder"
 done

@@ -26,5 +26,5 @@ with_cmake nifti_clib -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DNIFTI_BUILD_
 with_cmake gifticlib
 (cd "$sources/libmd" && ./configure --prefix="$prefix" --libdir="$prefix/lib" --disable-shared && make -j "$jobs" && make install)
 (cd "$sources/libcyaml" && make -j "$jobs" VARIANT=release && make VARIANT=release PREFIX="$prefix" install)
-# its shared ones are not wanted: what is static needs no path at run time
+# shared ones are not wanted: what is static needs no path at run time
 rm -f "$prefix"/lib/libcyaml.so* "$prefix"/lib/libgiftiio.so*
