@@ -143,7 +143,9 @@ void rb_copy_parallel(void *to, const void *from, size_t bytes) {
   }
 }
 
-rb_status rb_fork(const rb_backend *b, int count) { return b->fork && count > 1 ? b->fork(count) : RB_OK; }
+rb_status rb_fork(const rb_backend *b, int count, int background) {
+  return b->fork && (count > 1 || background) ? b->fork(count, background) : RB_OK;
+}
 void rb_choose_stream(const rb_backend *b, int k) {
   if (b->stream) b->stream(k);
 }

@@ -17,7 +17,7 @@ extern "C" {
 
 typedef enum { RB_CPU = 0, RB_CUDA = 1, RB_BACKENDS = 2 } rb_backend_kind;
 
-enum { RB_STAMPS = 4096, RB_STREAMS = 8 };
+enum { RB_STAMPS = 4096, RB_STREAMS = 8, RB_BACKGROUND = RB_STREAMS };
 
 typedef struct rb_backend {
   const char *name; /* "cpu", "cuda" */
@@ -48,10 +48,11 @@ typedef struct rb_backend {
   int emulated; /* kernels are executed on the CPU (tests/emulator): their outputs can be checked; times mean nothing
                  */
   /* Work whose parts may run concurrently, in streams as CUDA has them. fork: streams 0 to count - 1 (at most
-   * RB_STREAMS) begin behind what was issued so far. stream: what follows is issued to that one, and plans that are
-   * made belong to it. join: what follows is issued behind all of them, in the one order that there was before. Also
-   * while recording. NULL: one order only. */
-  rb_status (*fork)(int count);
+   * RB_STREAMS) begin behind what was issued so far, and with `background` one more, of number RB_BACKGROUND, which
+   * uses what the others leave idle: for a long pass beside many short ones. stream: what follows is issued to that
+   * one, and plans that are made belong to it. join: what follows is issued behind all of them, in the one order that
+   * there was before. Also while recording. NULL: one order only. */
+  rb_status (*fork)(int count, int background);
   void (*stream)(int k);
   rb_status (*join)(void);
   /* upload and download without waiting, in order with what else is issued: `host` was pinned and keeps what it
@@ -64,7 +65,7 @@ typedef struct rb_backend {
 } rb_backend;
 
 /* fork, stream, join, where a backend may have one order only; one stream needs no fork. */
-rb_status rb_fork(const rb_backend *b, int count);
+rb_status rb_fork(const rb_backend *b, int count, int background);
 void rb_choose_stream(const rb_backend *b, int k);
 rb_status rb_join(const rb_backend *b);
 

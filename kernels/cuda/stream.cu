@@ -4,20 +4,29 @@
 
 #include "kernels/cuda/cuda.cuh"
 
+/* Blocks that wait in FIRST streams are started before those that wait in LAST ones, the least urgent that there
+ * are. */
+enum { FIRST = -1, LAST = 0 };
+
 /* stream: where kernels and copies are issued to: streams[0], but between fork and join. The others are made when
- * they are first asked for. fork_event: what they begin behind; ends: the last of each. forked: how many there are
- * now. */
-static cudaStream_t stream, streams[RB_STREAMS];
-static cudaEvent_t fork_event, ends[RB_STREAMS];
-static int forked = 1;
+ * they are first asked for, that of RB_BACKGROUND less urgent. fork_event: what they begin behind; ends: the last of
+ * each. forked: how many there are now, beside the background. */
+static cudaStream_t stream, streams[RB_STREAMS + 1];
+static cudaEvent_t fork_event, ends[RB_STREAMS + 1];
+static int forked = 1, in_background;
+
+static rb_status make_stream(int k) {
+  rb_status st = RB_OK;
+  RB_CUDA_TRY(cudaStreamCreateWithPriority(&streams[k], cudaStreamNonBlocking, k == RB_BACKGROUND ? LAST : FIRST));
+done:
+  return st;
+}
 
 extern "C" cudaStream_t rb_cuda_stream(void) { return stream; }
 
 extern "C" rb_status rb_cuda_open_stream(void) {
-  rb_status st = RB_OK;
-  RB_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  streams[0] = stream;
-done:
+  const rb_status st = make_stream(0);
+  stream = streams[0];
   return st;
 }
 
@@ -58,7 +67,8 @@ extern "C" rb_status rb_cuda_record_end(void **recording) {
   *recording = NULL;
   RB_CUDA_TRY(cudaStreamEndCapture(stream, &graph));
   /* The executable graph is all that replay needs; the graph that it was made from goes. */
-  RB_CUDA_TRY(cudaGraphInstantiate(&exec, graph, 0));
+  /* A node keeps the urgency of the stream that it was issued to. */
+  RB_CUDA_TRY(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority));
   *recording = exec;
 done:
   if (graph) cudaGraphDestroy(graph);
@@ -75,23 +85,28 @@ extern "C" void rb_cuda_drop(void *recording) {
   if (recording) cudaGraphExecDestroy((cudaGraphExec_t)recording);
 }
 
-static rb_status make_streams(int count) {
+/* Whether stream k, not the first, is one of `count`, or the background where it is asked for. */
+static int is_of(int k, int count, int background) { return k == RB_BACKGROUND ? background : k < count; }
+static rb_status make_streams(int count, int background) {
   rb_status st = RB_OK;
   if (!fork_event) RB_CUDA_TRY(cudaEventCreateWithFlags(&fork_event, cudaEventDisableTiming));
-  for (int k = 1; k < count; k++) {
-    if (!streams[k]) RB_CUDA_TRY(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking));
+  for (int k = 1; k <= RB_STREAMS; k++) {
+    if (!is_of(k, count, background)) continue;
+    if (!streams[k]) RB_TRY(make_stream(k));
     if (!ends[k]) RB_CUDA_TRY(cudaEventCreateWithFlags(&ends[k], cudaEventDisableTiming));
   }
 done:
   return st;
 }
-extern "C" rb_status rb_cuda_fork(int count) {
+extern "C" rb_status rb_cuda_fork(int count, int background) {
   rb_status st = RB_OK;
-  RB_CHECK(count >= 1 && count <= RB_STREAMS && forked == 1, RB_EINVAL, "%d streams within %d", count, forked);
-  RB_TRY(make_streams(count));
+  RB_CHECK(count >= 1 && count <= RB_STREAMS && forked == 1 && !in_background, RB_EINVAL, "%d streams within %d", count,
+           forked);
+  RB_TRY(make_streams(count, background));
   RB_CUDA_TRY(cudaEventRecord(fork_event, stream));
-  for (int k = 1; k < count; k++) RB_CUDA_TRY(cudaStreamWaitEvent(streams[k], fork_event, 0));
-  forked = count;
+  for (int k = 1; k <= RB_STREAMS; k++)
+    if (is_of(k, count, background)) RB_CUDA_TRY(cudaStreamWaitEvent(streams[k], fork_event, 0));
+  forked = count, in_background = background;
 done:
   return st;
 }
@@ -99,10 +114,11 @@ extern "C" void rb_cuda_choose_stream(int k) { stream = streams[k]; }
 /* Also after a failure in one of them: a recording must not end with one left open. */
 extern "C" rb_status rb_cuda_join(void) {
   rb_status st = RB_OK;
-  const int count = forked;
-  forked = 1;
-  if (count > 1) stream = streams[0];
-  for (int k = 1; k < count; k++) {
+  const int count = forked, background = in_background;
+  forked = 1, in_background = 0;
+  if (count > 1 || background) stream = streams[0];
+  for (int k = 1; k <= RB_STREAMS; k++) {
+    if (!is_of(k, count, background)) continue;
     RB_CUDA_TRY(cudaEventRecord(ends[k], streams[k]));
     RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends[k], 0));
   }

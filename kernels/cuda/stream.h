@@ -19,7 +19,7 @@ rb_status rb_cuda_record_begin(void);
 rb_status rb_cuda_record_end(void **recording);
 rb_status rb_cuda_replay(void *recording);
 void rb_cuda_drop(void *recording);
-rb_status rb_cuda_fork(int streams);
+rb_status rb_cuda_fork(int streams, int background);
 void rb_cuda_choose_stream(int k);
 rb_status rb_cuda_join(void);
 

@@ -300,7 +300,7 @@ rb_status rb_atlas_update_mean_behind(rb_atlas *a) {
   if (st == RB_OK) st = add_slab(a, 0);
   RB_TRY(rb_team_agree(a->team, st));
   for (int s = 0; s < a->slabs; s++) {
-    const rb_status forked = rb_fork(a->backend, 2);
+    const rb_status forked = rb_fork(a->backend, 2, 0);
     if (forked == RB_OK) rb_choose_stream(a->backend, 1);
     const rb_status summed = sum_slab(a, s);
     if (forked == RB_OK) rb_choose_stream(a->backend, 0);

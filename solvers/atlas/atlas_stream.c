@@ -117,7 +117,7 @@ done:
 enum { WORK, UPLOAD, DOWNLOAD, STREAMS };
 static rb_status turn(rb_atlas *a, rb_atlas_visit what, int first, int k) {
   rb_status st = RB_OK;
-  RB_TRY(rb_fork(a->backend, STREAMS));
+  RB_TRY(rb_fork(a->backend, STREAMS, 0));
   if (k + 1 < a->own) {
     rb_choose_stream(a->backend, UPLOAD);
     st = upload_image(a, &a->member[k + 1], &a->buffers[(k + 1) % RB_BUFFERS]);

@@ -184,7 +184,7 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   const rb_currents_method method = (rb_currents_method)((s->options.method + 1) % 4);
   surfaces_to_begin all = {s, {.currents = {.method = method, .sigma = level->sigma, .dtype = s->config->dtype}}};
   rb_surface_match_desc *d = &all.match;
-  const int exact = method == RB_CURRENTS_EXACT, streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
+  const int exact = method == RB_CURRENTS_EXACT;
   RB_TRY(rb_variant_find(&rb_currents_family, exact ? s->config->exact : s->config->currents, &d->variant));
   if (!exact) {
     RB_TRY(rb_variant_find(&rb_splat_family, s->config->splat, &d->currents.splat));
@@ -192,7 +192,7 @@ static rb_status begin_level(rb_currents *s, const rb_currents_level *level) {
   }
   rb_currents_forget(s);
   if (!s->surfaces || !(s->options.surface_weight > 0)) return RB_OK;
-  RB_TRY(rb_in_streams(s->backend, streams, s->surfaces, begin_surface, &all));
+  RB_TRY(rb_in_streams(s->backend, rb_currents_streams(s), s->surfaces, begin_surface, &all));
   RB_TRY(s->backend->sync());
 done:
   return st;

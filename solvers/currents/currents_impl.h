@@ -65,6 +65,10 @@ struct rb_currents {
 /* currents_iteration.c */
 
 /* J = P o h. */
+/* A surface's plans belong to one of these, in which its work is issued. */
+static inline int rb_currents_streams(const rb_currents *s) {
+  return s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
+}
 rb_status rb_currents_pull_back(rb_currents *s);
 /* Before a level's first iteration, and when its plans go. */
 void rb_currents_forget(rb_currents *s);

@@ -15,6 +15,8 @@ enum { IMAGES = 0 };
 static int of_surface(int k) { return 1 + RB_SURFACE_MATCH_KEPT * k; }
 static int of_longest(const rb_currents *s) { return of_surface(s->surfaces); }
 
+static void ended(rb_currents *s, int part) { rb_parts_end_of(&s->parts, part); }
+
 /* ---- force ---- */
 
 rb_status rb_currents_pull_back(rb_currents *s) {
@@ -63,10 +65,28 @@ done:
   return st;
 }
 static int pulled(const rb_currents *s) { return s->surfaces && s->options.surface_weight > 0; }
-/* Surfaces do not meet before the splat: each in its stream. */
-static rb_status surface_sums(rb_currents *s) {
-  const int streams = s->surfaces < RB_STREAMS ? s->surfaces : RB_STREAMS;
-  return pulled(s) ? rb_in_streams(s->backend, streams, s->surfaces, one_surface, s) : RB_OK;
+/* Into b. Nobody asks for posteriors without weight before the end. */
+static rb_status images(void *context) {
+  rb_status st = RB_OK;
+  rb_currents *s = context;
+  if (s->image_weight > 0) RB_TRY(rb_currents_pull_back(s));
+  ended(s, RB_CURRENTS_PULL_BACK);
+  RB_TRY(image_force(s));
+  ended(s, RB_CURRENTS_FORCE);
+done:
+  return st;
+}
+/* Surfaces do not meet before the splat: each in its stream. Nor do posteriors, whose few passes over the grid run
+ * beside the many short ones of surfaces; one after the other where their times are told apart. */
+static rb_status images_and_surfaces(rb_currents *s) {
+  rb_status st = RB_OK;
+  const int streams = rb_currents_streams(s), count = pulled(s) ? s->surfaces : 0;
+  if (!s->profile && count > 0) return rb_in_streams_beside(s->backend, streams, count, one_surface, images, s);
+  RB_TRY(images(s));
+  if (count > 0) RB_TRY(rb_in_streams(s->backend, streams, count, one_surface, s));
+  ended(s, RB_CURRENTS_SUMS);
+done:
+  return st;
 }
 /* b <- b + splat(sum_j b_j dE_j/dx_v). */
 static rb_status surface_force(rb_currents *s) {
@@ -82,35 +102,37 @@ done:
 
 /* ---- movement ---- */
 
-/* h <- h o (id - dt v) and x_v <- x_v + dt v(x_v). s->v holds -v: with w = -dt v the composition is
- * u' = w + u o (id + w). */
+/* x_v <- x_v + dt v(x_v). s->v holds -v. */
+static rb_status move_vertices(void *context, int one) {
+  rb_status st = RB_OK;
+  rb_currents *s = context;
+  (void)one;
+  RB_TRY(rb_interp_load(s->velocity, s->v));
+  RB_TRY(rb_interp_eval(s->velocity, s->vertices, s->x, s->moved));
+  RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->vertices, s->moved, s->moved));
+  RB_TRY(rb_field_combine(s->field, 3 * s->vertices, -1, s->moved, 0, rb_array_none(), 1, s->x));
+done:
+  return st;
+}
+/* h <- h o (id - dt v): with w = -dt v, u' = w + u o (id + w), into `part`. The force is not asked for any more. */
+static rb_status move_images(void *context) {
+  rb_currents *s = context;
+  return rb_advance(s->steps, 0, s->compose, s->u, s->v, s->b, s->part, rb_array_none(), rb_array_none());
+}
 static rb_status move(rb_currents *s) {
   rb_status st = RB_OK;
-  if (s->surfaces) {
-    RB_TRY(rb_interp_load(s->velocity, s->v));
-    RB_TRY(rb_interp_eval(s->velocity, s->vertices, s->x, s->moved));
-    RB_TRY(rb_steps_scale(s->steps, 0, 3 * s->vertices, s->moved, s->moved));
-    RB_TRY(rb_field_combine(s->field, 3 * s->vertices, -1, s->moved, 0, rb_array_none(), 1, s->x));
-  }
-  /* u o (id + w) + w */
-  RB_TRY(rb_advance(s->steps, 0, s->compose, s->u, s->v, s->v, s->part, rb_array_none(), rb_array_none()));
+  RB_TRY(s->surfaces ? rb_in_streams_beside(s->backend, 1, 1, move_vertices, move_images, s) : move_images(s));
   rb_array_swap(&s->u, &s->part);
 done:
   return st;
 }
 
-static void ended(rb_currents *s, int part) { rb_parts_end_of(&s->parts, part); }
 /* dt: the longest movement would be `step` with the level's first force; later steps are as long, or cut where they
  * would move too far. */
 static rb_status issue(rb_currents *s, double step) {
   rb_status st = RB_OK;
   ended(s, RB_PART_NONE);
-  if (s->image_weight > 0) RB_TRY(rb_currents_pull_back(s)); /* else nobody asks before the end */
-  ended(s, RB_CURRENTS_PULL_BACK);
-  RB_TRY(image_force(s));
-  ended(s, RB_CURRENTS_FORCE);
-  RB_TRY(surface_sums(s));
-  ended(s, RB_CURRENTS_SUMS);
+  RB_TRY(images_and_surfaces(s));
   RB_TRY(surface_force(s));
   ended(s, RB_CURRENTS_SPLAT);
   RB_TRY(rb_helmholtz_solve(s->helmholtz, s->b, s->v)); /* L v = b */

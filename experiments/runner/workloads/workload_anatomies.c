@@ -352,6 +352,8 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_outcome_metric(o, "count", r->iterations, "1", "iterations");
   rb_outcome_metric(o, "time_iteration", (r->seconds + r->level_seconds) / r->iterations, "s",
                     "solve over iterations, time_levels among it");
+  rb_outcome_metric(o, "time_iteration_alone", r->seconds / r->iterations, "s",
+                    "solve over iterations, time_levels left out");
   rb_outcome_metric(o, "time_levels", r->level_seconds, "s", "of the solve: plans and sums made anew for each level");
   RB_TRY(measure_parts(s, o));
   rb_outcome_metric(o, "faces", (double)s->problem.shape.faces, "1", "of all surfaces, both heads");

@@ -170,6 +170,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) {
   streams.push_back(*out);
   return cudaSuccess;
 }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(out, flags);
+}
 cudaError_t cudaStreamCreate(cudaStream_t *out) { return cudaStreamCreateWithFlags(out, cudaStreamDefault); }
 cudaError_t cudaStreamDestroy(cudaStream_t s) {
   if (!s) return last_error = cudaErrorInvalidResourceHandle;

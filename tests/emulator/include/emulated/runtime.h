@@ -186,6 +186,7 @@ enum {
   cudaEventBlockingSync = 1,
   cudaEventDisableTiming = 2
 };
+enum { cudaGraphInstantiateFlagUseNodePriority = 8 };
 enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal,
   cudaStreamCaptureModeThreadLocal,
@@ -194,6 +195,8 @@ enum cudaStreamCaptureMode {
 typedef void (*cudaHostFn_t)(void *context);
 cudaError_t cudaStreamCreate(cudaStream_t *out);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);
+/* Priorities change no order here: streams run in any that their events allow. */
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
 cudaError_t cudaStreamQuery(cudaStream_t s);
