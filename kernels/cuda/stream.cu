@@ -100,8 +100,8 @@ done:
 }
 extern "C" rb_status rb_cuda_fork(int count, int background) {
   rb_status st = RB_OK;
-  RB_CHECK(count >= 1 && count <= RB_STREAMS && forked == 1 && !in_background, RB_EINVAL, "%d streams within %d", count,
-           forked);
+  RB_CHECK(count >= 1 && count <= RB_STREAMS && forked == 1 && !in_background, RB_EINVAL, "%d streams within %d",
+           count, forked);
   RB_TRY(make_streams(count, background));
   RB_CUDA_TRY(cudaEventRecord(fork_event, stream));
   for (int k = 1; k <= RB_STREAMS; k++)

@@ -6,9 +6,8 @@ rb_status rb_in_streams(const rb_backend *b, int streams, int count, rb_status (
   return rb_in_streams_beside(b, streams, count, issue, NULL, context);
 }
 
-rb_status rb_in_streams_beside(const rb_backend *b, int streams, int count,
-                               rb_status (*issue)(void *context, int k), rb_status (*beside)(void *context),
-                               void *context) {
+rb_status rb_in_streams_beside(const rb_backend *b, int streams, int count, rb_status (*issue)(void *context, int k),
+                               rb_status (*beside)(void *context), void *context) {
   rb_status st = RB_OK;
   RB_TRY(rb_fork(b, streams, beside != NULL));
   if (beside) {

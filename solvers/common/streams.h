@@ -10,7 +10,6 @@
 rb_status rb_in_streams(const rb_backend *b, int streams, int count, rb_status (*issue)(void *context, int k),
                         void *context);
 /* The same beside `beside`, long passes that use what the others leave idle (RB_BACKGROUND of backend.h). */
-rb_status rb_in_streams_beside(const rb_backend *b, int streams, int count,
-                               rb_status (*issue)(void *context, int k), rb_status (*beside)(void *context),
-                               void *context);
+rb_status rb_in_streams_beside(const rb_backend *b, int streams, int count, rb_status (*issue)(void *context, int k),
+                               rb_status (*beside)(void *context), void *context);
 #endif
