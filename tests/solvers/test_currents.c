@@ -276,14 +276,44 @@ static void options_are_refused(void **state) {
   }
 }
 
+/* On a box a head is what it is on a cube, moved into the middle: posteriors, and surfaces in voxels. */
+static void heads_stand_in_the_middle(void **state) {
+  (void)state;
+  const int64_t wide = SIZE + 8, n = SIZE * SIZE * SIZE;
+  rb_anatomy box;
+  ok(rb_anatomy_phantom(rb_grid_make(SIZE, wide, SIZE), 0, &box));
+  assert_true(rb_anatomy_phantom_voxel(box.grid) == 192.0 / SIZE);
+  for (int64_t i = 0; i < 3 * n; i++) {
+    const int64_t at = i / (SIZE * SIZE) * wide * SIZE + (i / SIZE % SIZE + 4) * SIZE + i % SIZE;
+    assert_true(fabsf(box.posteriors[at] - head[0].posteriors[i]) < 1e-5f);
+  }
+  assert_int_equal(box.surfaces, 3);
+  for (int k = 0; k < 3; k++) {
+    const rb_surface *a = &head[0].surface[k], *b = &box.surface[k];
+    double low[2][3], high[2][3];
+    for (int c = 0; c < 3; c++) {
+      low[0][c] = low[1][c] = INFINITY, high[0][c] = high[1][c] = -INFINITY;
+      for (int64_t v = 0; v < a->vertices; v++)
+        low[0][c] = fmin(low[0][c], a->x[c * a->vertices + v]),
+        high[0][c] = fmax(high[0][c], a->x[c * a->vertices + v]);
+      for (int64_t v = 0; v < b->vertices; v++)
+        low[1][c] = fmin(low[1][c], b->x[c * b->vertices + v]),
+        high[1][c] = fmax(high[1][c], b->x[c * b->vertices + v]);
+      const double moved = c == 1 ? 4 : 0;
+      assert_true(fabs(low[1][c] - low[0][c] - moved) < 1e-3 && fabs(high[1][c] - high[0][c] - moved) < 1e-3);
+    }
+  }
+  rb_anatomy_free(&box);
+}
+
 int main(void) {
-  for (int k = 0; k < 2; k++) ok(rb_anatomy_phantom(SIZE, k, &head[k]));
+  for (int k = 0; k < 2; k++) ok(rb_anatomy_phantom(rb_grid_make(SIZE, SIZE, SIZE), k, &head[k]));
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(distance_has_its_gradient), cmocka_unit_test(distance_is_the_measured_one),
       cmocka_unit_test(kernels_follow_each_other), cmocka_unit_test(norms_of_others),
       cmocka_unit_test(heads_come_together),       cmocka_unit_test(equals_stay),
       cmocka_unit_test(drift_is_of_first_order),   cmocka_unit_test(threads_and_types),
-      cmocka_unit_test(options_are_refused),
+      cmocka_unit_test(options_are_refused),       cmocka_unit_test(heads_stand_in_the_middle),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   for (int k = 0; k < 2; k++) rb_anatomy_free(&head[k]);

@@ -205,23 +205,31 @@ done:
   return st;
 }
 
-rb_status rb_anatomy_phantom(int64_t size, int which, rb_anatomy *out) {
+static int64_t shortest(rb_grid g) {
+  const int64_t n = g.n[0] < g.n[1] ? g.n[0] : g.n[1];
+  return n < g.n[2] ? n : g.n[2];
+}
+double rb_anatomy_phantom_voxel(rb_grid grid) { return 192.0 / (double)shortest(grid); }
+
+rb_status rb_anatomy_phantom(rb_grid g, int which, rb_anatomy *out) {
   rb_status st = RB_OK;
-  const double h = 192.0 / (double)size, origin[3] = {-95, -95, -95};
+  const double h = rb_anatomy_phantom_voxel(g);
+  double origin[3]; /* x, y, z lie along x3, x2, x1 */
+  for (int k = 0; k < 3; k++) origin[k] = -95 - h * (double)(g.n[2 - k] - shortest(g)) / 2;
   /* mm: the head's skull, grey and white matter, and the cerebellum below and behind */
   const double skull[2][3] = {{58, 70, 56}, {68, 82, 64}}, grey[2][3] = {{50, 62, 46}, {62, 75, 57}},
                white[2][3] = {{38, 50, 34}, {50, 62, 45}}, small[2][3] = {{20, 12, 10}, {32, 19, 16}};
   const double centre[3] = {0, 0, 5}, below[2][3] = {{0, -34, -42}, {0, -40, -48}};
   float *cerebellum = NULL;
-  *out = (rb_anatomy){.grid = rb_grid_make(size, size, size), .channels = 3};
+  *out = (rb_anatomy){.grid = g, .channels = 3};
   const int64_t n = rb_grid_points(out->grid);
   RB_TRY(rb_volume_geometry(out->grid, h, origin, &out->like));
   out->posteriors = malloc(3 * (size_t)n * sizeof *out->posteriors);
   cerebellum = malloc((size_t)n * sizeof *cerebellum);
   RB_CHECK(out->posteriors && cerebellum, RB_ENOMEM, "host memory");
   for (int64_t i = 0; i < n; i++) {
-    const double p[3] = {origin[0] + h * (double)(i % size), origin[1] + h * (double)(i / size % size),
-                         origin[2] + h * (double)(i / size / size)};
+    const double p[3] = {origin[0] + h * (double)(i % g.n[2]), origin[1] + h * (double)(i / g.n[2] % g.n[1]),
+                         origin[2] + h * (double)(i / g.n[2] / g.n[1])};
     const double cb = inside(ellipsoid(p, below[which], small[which], 0.02), h),
                  wm = inside(ellipsoid(p, centre, white[which], 0.10), h) * (1 - cb),
                  brain = fmax(wm, inside(ellipsoid(p, centre, grey[which], 0.05), h) * (1 - cb)),

@@ -22,9 +22,11 @@ typedef struct {
  * which lies off the grid, voxels that are no cubes where there are surfaces; RB_EFORMAT and so on from reading. */
 rb_status rb_anatomy_read(const char *const *posteriors, int channels, const char *const *surfaces, int count,
                           const rb_volume *like, rb_anatomy *out);
-/* Two phantoms of wm, gm with cerebellum, csf on size^3 voxels of 192/size mm, with closed surfaces of wm, gm and
- * cerebellum: a small head with a smaller cerebellum, and a large one. which: 0, 1. */
-rb_status rb_anatomy_phantom(int64_t size, int which, rb_anatomy *out);
+/* Two phantoms of wm, gm with cerebellum, csf, with closed surfaces of wm, gm and cerebellum: a small head with a
+ * smaller cerebellum, and a large one, in the middle of the grid. which: 0, 1. */
+rb_status rb_anatomy_phantom(rb_grid grid, int which, rb_anatomy *out);
+/* The edge of its voxels in mm: the grid's shortest axis is 192 mm long. */
+double rb_anatomy_phantom_voxel(rb_grid grid);
 /* Makes a->surface of a->mesh. */
 rb_status rb_anatomy_place(rb_anatomy *a);
 void rb_anatomy_free(rb_anatomy *a);

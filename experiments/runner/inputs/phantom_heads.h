@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two phantom heads of a size, kept from case to case: their surfaces take longer than most solves. */
+/* The two phantom heads of a grid, kept from case to case: their surfaces take longer than most solves. */
 #ifndef RB_PHANTOM_HEADS_H
 #define RB_PHANTOM_HEADS_H
 
 #include "experiments/runner/inputs/anatomy.h"
 
-/* As rb_anatomy_phantom makes it; borrowed: it stays until another size is asked for. Not thread-safe. */
-rb_status rb_borrow_phantom_head(int64_t size, int which, rb_anatomy *out);
+/* As rb_anatomy_phantom makes it; borrowed: it stays until another grid is asked for. Not thread-safe. */
+rb_status rb_borrow_phantom_head(rb_grid grid, int which, rb_anatomy *out);
 #endif

@@ -183,17 +183,36 @@ static const json_t *pictures_of(const json_t *c, const char *key) {
   return is_valid(c) && json_array_size(pictures) ? pictures : NULL;
 }
 
+/* Whether the pictures of two cases have the same titles, so that only the method tells them apart. */
+static int same_titles(const json_t *a, const json_t *b) {
+  if (json_array_size(a) != json_array_size(b)) return 0;
+  for (size_t k = 0; k < json_array_size(a); k++)
+    if (strcmp(rb_json_text(json_array_get(a, k), "title", ""), rb_json_text(json_array_get(b, k), "title", "")))
+      return 0;
+  return 1;
+}
+/* A picture of a case, its method before its title where another has that title, too. */
+static json_t *with_method(const json_t *picture, const char *method) {
+  json_t *copy = json_copy((json_t *)picture);
+  if (copy && *method)
+    json_object_set_new(copy, "title", json_sprintf("%s: %s", method, rb_json_text(picture, "title", "")));
+  return copy;
+}
+
 /* The slices of all cases that have any: a column a case, or a row a case where that is wider than high. NULL: none.
  * *rows of the figure; *title: their method, "" where there are several. */
 static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char **title) {
   json_t *all = json_array(), *c;
   const json_t *of[64];
+  const char *method[64];
   size_t i, count = 0;
+  int alike = 0;
   json_array_foreach(cases, i, c) {
     const json_t *slices = pictures_of(c, "slices");
     if (!slices || count == sizeof of / sizeof *of) continue;
-    const char *method = rb_json_text(c, "method", "");
-    *title = count == 0 || strcmp(*title, method) == 0 ? method : "";
+    method[count] = rb_json_text(c, "method", "");
+    *title = count == 0 || strcmp(*title, method[count]) == 0 ? method[count] : "";
+    for (size_t k = 0; k < count; k++) alike |= strcmp(method[k], method[count]) != 0 && same_titles(of[k], slices);
     of[count++] = slices;
   }
   const size_t slices = count ? json_array_size(of[0]) : 0;
@@ -201,7 +220,7 @@ static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char
   *rows = case_a_row ? count : slices;
   for (size_t k = 0; k < slices * count; k++) {
     const size_t row = case_a_row ? k % slices : k / count, column = case_a_row ? k / slices : k % count;
-    json_array_append(all, json_array_get(of[column], row));
+    json_array_append_new(all, with_method(json_array_get(of[column], row), alike ? method[column] : ""));
   }
   if (count) return all;
   json_decref(all);

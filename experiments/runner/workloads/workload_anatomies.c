@@ -90,7 +90,7 @@ done:
 static rb_status options_of(state *s, const rb_case *c) {
   rb_status st = RB_OK;
   /* mm; what the defaults' alpha is for, and the case's */
-  const double of_defaults = 3, voxel = of_brains(c) ? 3 : 192.0 / (double)c->grid.n[0];
+  const double of_defaults = 3, voxel = of_brains(c) ? 3 : rb_anatomy_phantom_voxel(c->grid);
   const char *triples = rb_case_axis(c, "levels", NULL);
   const char *terms = rb_case_axis(c, "terms", "both"), *mesh = rb_case_axis(c, "mesh", "voxel");
   s->options = rb_currents_defaults();
@@ -140,12 +140,10 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   (void)rotations;
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c, s->backend = b;
-  RB_CHECK(of_brains(c) || (c->grid.n[0] == c->grid.n[1] && c->grid.n[1] == c->grid.n[2]), RB_EINVAL,
-           "phantom heads are cubes");
   RB_TRY(options_of(s, c));
   for (int k = 0; k < 2; k++) {
     RB_TRY(of_brains(c) ? rb_brain(data_of(c), k, &s->head[k], &s->classes[k])
-                        : rb_borrow_phantom_head(c->grid.n[0], k, &s->head[k]));
+                        : rb_borrow_phantom_head(c->grid, k, &s->head[k]));
     RB_CHECK(rb_grid_points(s->head[k].grid) == rb_grid_points(c->grid), RB_EINVAL, "brains have size 64x76x64");
     s->subject[k] = rb_anatomy_subject(&s->head[k]);
   }
@@ -266,7 +264,7 @@ static void name_of(const state *s, char out[TEXT]) {
 
 static rb_status picture_surfaces(state *s, rb_outcome *o) {
   rb_status st = RB_OK;
-  const double voxel = of_brains(s->c) ? 3 : 192.0 / (double)s->c->grid.n[0];
+  const double voxel = of_brains(s->c) ? 3 : rb_anatomy_phantom_voxel(s->c->grid);
   double mean[2], *moved = malloc(3 * ((size_t)s->problem.shape.vertices + 1) * sizeof *moved);
   char name[TEXT];
   rb_pictures pictures = {0};
