@@ -190,9 +190,10 @@ planted streamed-velocity-lost plain test_atlas_options $a/atlas_stream.c $a/atl
 # what runs side by side, executed on a CPU
 emulated=none
 grep -q '^RB_CUDA:.*=EMULATED' "$build/CMakeCache.txt" && emulated="plain watch"
-twins() { planted "$1" "$emulated" test_cuda_twins "$2" "$2" "$3" FAILED {} 'replays*'; }
-twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(streams\[k\], fork_event, 0));/;/'
+twins() { planted "$1" "$emulated" test_cuda_twins "$2" "$2" "$3" FAILED {} "${4:-replays*}"; }
+twins fork-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(streams\[k\], fork_event, 0));/{}/'
 twins join-without-waiting kernels/cuda/stream.cu 's/RB_CUDA_TRY(cudaStreamWaitEvent(stream, ends\[k\], 0));/;/'
+twins background-not-joined kernels/cuda/stream.cu '/rb_cuda_join/,/^}/s/is_of(k, count, background)/is_of(k, count, 0)/' 'currents*'
 twins workspaces-shared $a/atlas_replay.c 's/return &a->work\[k % a->concurrent\];/return \&a->work[k % a->concurrent \& 1];/'
 twins downloaded-too-soon $a/atlas_stream.c 's/download_image(a, &a->buffers\[(k - 1) % RB_BUFFERS\], &a->member\[k - 1\])/download_image(a, \&a->buffers[k % RB_BUFFERS], \&a->member[k])/'
 if command -v mpirun >/dev/null; then
