@@ -54,7 +54,7 @@ static rb_status gather(rb_currents_mesh *p, int64_t n, const void *x, const voi
 }
 
 /* What differs from cuda/mesh: the transform and three passes. The rest is kernels/currents/currents_mesh.c. */
-static const rb_currents_mesh_parts parts = {&rb_fft_fftw, to_grid, add_fixed, filter, keep, gather};
+static const rb_currents_mesh_parts parts = {&rb_fft_planes, to_grid, add_fixed, filter, keep, gather};
 static rb_status plan(const rb_backend *backend, const rb_currents_desc *d, rb_currents_plan **out) {
   return rb_currents_mesh_plan(backend, d, &parts, out);
 }

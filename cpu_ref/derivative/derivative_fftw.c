@@ -36,7 +36,7 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *desc,
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   /* one field a transform; planned by measuring */
-  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, RB_FFT_MEASURED, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, &p->fft));
   RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->spectrum));
   RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->work));
   *out = &p->head;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 3-D real transforms by FFTW, out of place. Measured plans (about a second of trying) or estimated ones, which are
- * the same on any day. Real arrays that are not aligned as the plans want go through the stage. */
+/* 3-D real transforms by FFTW, out of place. Measured plans: about a second of trying. Real arrays that are not
+ * aligned as the plans want go through the stage. */
 typedef struct {
   rb_fft head;
   /* of one field; fields of a call lie behind one another without gaps */
@@ -23,7 +23,7 @@ typedef struct {
 enum { ALIGNMENT = 16 }; /* of FFTW's vectors, as fftw_alignment_of counts it */
 
 /* Planning with FFTW_MEASURE overwrites its arrays and is bounded to about a second a plan. */
-static rb_status make_plans(fftw_plans *t, rb_grid g, unsigned how, void *spectrum) {
+static rb_status make_plans(fftw_plans *t, rb_grid g, void *spectrum) {
   rb_status st = RB_OK;
   /* FFTW is told of all threads before it plans; the number is a property of the plans, not of the calls */
   int n[3] = {(int)g.n[0], (int)g.n[1], (int)g.n[2]};
@@ -31,15 +31,15 @@ static rb_status make_plans(fftw_plans *t, rb_grid g, unsigned how, void *spectr
     fftw_init_threads();
     fftw_plan_with_nthreads(omp_get_max_threads());
     fftw_set_timelimit(1);
-    t->forward64 = fftw_plan_dft_r2c(3, n, t->stage, spectrum, how);
-    t->inverse64 = fftw_plan_dft_c2r(3, n, spectrum, t->stage, how);
+    t->forward64 = fftw_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
+    t->inverse64 = fftw_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
     RB_CHECK(t->forward64 && t->inverse64, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);
   } else {
     fftwf_init_threads();
     fftwf_plan_with_nthreads(omp_get_max_threads());
     fftwf_set_timelimit(1);
-    t->forward32 = fftwf_plan_dft_r2c(3, n, t->stage, spectrum, how);
-    t->inverse32 = fftwf_plan_dft_c2r(3, n, spectrum, t->stage, how);
+    t->forward32 = fftwf_plan_dft_r2c(3, n, t->stage, spectrum, FFTW_MEASURE);
+    t->inverse32 = fftwf_plan_dft_c2r(3, n, spectrum, t->stage, FFTW_MEASURE);
     /* a NULL plan means that FFTW cannot do it, or has no memory */
     RB_CHECK(t->forward32 && t->inverse32, RB_ENOMEM, "FFTW refused a plan for %dx%dx%d", n[0], n[1], n[2]);
   }
@@ -59,8 +59,7 @@ static void destroy(rb_fft *head) {
   free(t);
 }
 
-static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft_planning planning,
-                        rb_fft **out) {
+static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft **out) {
   rb_status st = RB_OK;
   void *spectrum = NULL;
   fftw_plans *t = calloc(1, sizeof *t);
@@ -74,7 +73,7 @@ static rb_status create(const rb_backend *backend, rb_grid grid, rb_dtype dtype,
   /* a spectrum for the planning, given back below unless fields' spectra begin off the alignment */
   RB_TRY(rb_alloc(backend, t->spectrum_bytes, &spectrum));
   /* measured: planning overwrites stage and spectrum, which hold nothing yet */
-  RB_TRY(make_plans(t, grid, planning == RB_FFT_MEASURED ? FFTW_MEASURE : FFTW_ESTIMATE, spectrum));
+  RB_TRY(make_plans(t, grid, spectrum));
   if (t->spectrum_bytes % ALIGNMENT != 0) t->stage_spectrum = spectrum, spectrum = NULL;
   *out = &t->head;
   t = NULL;

@@ -37,7 +37,7 @@ static rb_status plan(const rb_backend *backend, const rb_spectral_desc *desc, r
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   /* one field at a time; measured plans: roundings may differ from one run of the program to another */
-  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, RB_FFT_MEASURED, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_fftw, backend, desc->grid, desc->dtype, 1, &p->fft));
   for (int c = 0; c < desc->components; c++)
     RB_TRY(rb_alloc(backend, rb_fft_bytes(desc->grid, desc->dtype), &p->spectrum[c]));
   *out = &p->head;

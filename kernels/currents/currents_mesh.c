@@ -72,8 +72,8 @@ rb_status rb_currents_mesh_plan(const rb_backend *backend, const rb_currents_des
   /* head.desc is filled in by the front door after this function has returned */
   p->head.backend = backend, p->parts = parts, p->made_for = *d;
   RB_TRY(rb_splat_create(d->splat, &splat, &p->splat));
-  /* three fields at once; by rule, so that the bits do not depend on the day */
-  RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, RB_FFT_BY_RULE, &p->fft));
+  /* three fields at once */
+  RB_TRY(rb_fft_create(parts->fft, backend, d->grid, d->dtype, 3, &p->fft));
   /* points [3][sources]; grid [3][N]; spectrum: three half spectra */
   RB_TRY(rb_alloc(backend, 3 * (size_t)d->sources * size, &p->points));
   RB_TRY(rb_alloc(backend, 3 * field, &p->grid));

@@ -40,7 +40,7 @@ static rb_status plan(const rb_backend *backend, const rb_derivative_desc *d, rb
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, bytes, (void **)&p->one));
   RB_TRY(rb_alloc(backend, 3 * bytes, (void **)&p->three));
-  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, RB_FFT_MEASURED, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:

@@ -18,20 +18,16 @@ extern "C" {
 
 typedef struct rb_fft rb_fft;
 
-/* How FFTW chooses its algorithm: by trying (faster, and other roundings on another day), or by rule (the same bits
- * on any day and number of threads). cuFFT has its own rules. */
-typedef enum { RB_FFT_MEASURED, RB_FFT_BY_RULE } rb_fft_planning;
-
 typedef struct {
-  rb_status (*create)(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft_planning planning,
-                      rb_fft **out);
+  rb_status (*create)(const rb_backend *backend, rb_grid grid, rb_dtype dtype, int most, rb_fft **out);
   rb_status (*forward)(rb_fft *t, int fields, const void *real, void *spectrum);
   rb_status (*inverse)(rb_fft *t, int fields, void *spectrum, void *real);
   void (*destroy)(rb_fft *t);
 } rb_fft_ops;
 
-/* FFTW on all cores (cpu_ref/fft); cuFFT, float32 only (kernels/fft/fft_cuda.cu). */
-extern const rb_fft_ops rb_fft_fftw, rb_fft_cufft;
+/* FFTW on all cores (cpu_ref/fft), by plans that were tried (faster, and other roundings on another day) or plane by
+ * plane (the same bits on any day and number of threads); cuFFT, float32 only (kernels/fft/fft_cuda.cu). */
+extern const rb_fft_ops rb_fft_fftw, rb_fft_planes, rb_fft_cufft;
 
 /* The common head of every plan. */
 struct rb_fft {
@@ -42,8 +38,8 @@ struct rb_fft {
 
 /* Plans for one field at a time, and for `most` at once. */
 static inline rb_status rb_fft_create(const rb_fft_ops *ops, const rb_backend *backend, rb_grid grid, rb_dtype dtype,
-                                      int most, rb_fft_planning planning, rb_fft **out) {
-  return ops->create(backend, grid, dtype, most, planning, out);
+                                      int most, rb_fft **out) {
+  return ops->create(backend, grid, dtype, most, out);
 }
 /* fields: 1 or `most`. */
 static inline rb_status rb_fft_forward(rb_fft *t, int fields, const void *real, void *spectrum) {

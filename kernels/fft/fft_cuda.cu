@@ -81,12 +81,10 @@ done:
   return st;
 }
 
-/* Float32 only: dtype is kept, not looked at. planning is FFTW's matter. */
-static rb_status create(const rb_backend *backend, rb_grid g, rb_dtype dtype, int most, rb_fft_planning planning,
-                        rb_fft **out) {
+/* Float32 only: dtype is kept, not looked at. */
+static rb_status create(const rb_backend *backend, rb_grid g, rb_dtype dtype, int most, rb_fft **out) {
   rb_status st = RB_OK;
   cufft_plans *t = (cufft_plans *)calloc(1, sizeof *t);
-  (void)planning;
   RB_CHECK(t, RB_ENOMEM, "host memory");
   t->head.ops = &rb_fft_cufft, t->head.backend = backend, t->head.dtype = dtype;
   t->most = most;

@@ -194,8 +194,7 @@ static rb_status plan(const rb_backend *backend, const rb_helmholtz_desc *d, rb_
   if (launcher_of(d->grid.n[0])) {
     RB_TRY(rb_alloc(backend, 3 * (size_t)rb_fft_coefficients(d->grid) * sizeof(float2), (void **)&p->spectrum));
     RB_TRY(make_axis(p, d));
-    RB_TRY(
-        rb_fft_create(&rb_fft_cufft, backend, plane, d->dtype, 3 * (int)d->grid.n[0], RB_FFT_MEASURED, &p->planes));
+    RB_TRY(rb_fft_create(&rb_fft_cufft, backend, plane, d->dtype, 3 * (int)d->grid.n[0], &p->planes));
   } else {
     RB_TRY(rb_helmholtz_cufft.plan(backend, d, &p->whole));
     p->whole->backend = backend, p->whole->desc = *d;

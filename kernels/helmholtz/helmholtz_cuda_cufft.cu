@@ -32,7 +32,7 @@ static rb_status plan(const rb_backend *backend, const rb_helmholtz_desc *d, rb_
   RB_CHECK(p, RB_ENOMEM, "host memory");
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, 3 * (size_t)rb_fft_coefficients(d->grid) * sizeof(float2), (void **)&p->spectrum));
-  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, RB_FFT_MEASURED, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, 3, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:

@@ -34,7 +34,7 @@ static rb_status plan(const rb_backend *backend, const rb_spectral_desc *d, rb_s
   p->head.backend = backend;
   RB_TRY(rb_alloc(backend, (size_t)rb_fft_coefficients(d->grid) * (size_t)d->components * sizeof(float2),
                   (void **)&p->spectrum));
-  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, d->components, RB_FFT_MEASURED, &p->fft));
+  RB_TRY(rb_fft_create(&rb_fft_cufft, backend, d->grid, d->dtype, d->components, &p->fft));
   *out = &p->head;
   return RB_OK;
 done:
