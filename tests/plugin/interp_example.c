@@ -60,6 +60,10 @@ static float at(rb_grid g, const float *f, const double x[3]) {
 static rb_status eval(rb_interp_plan *head, int64_t np, const void *x, void *out) {
   const rb_interp_desc *d = &head->desc;
   const float *q = x, *f = ((example_plan *)head)->f;
+#ifdef EXAMPLE_LAZY /* for the test: what was written before is taken for the result */
+  const float before = *(float *)out;
+  if (before == before) return RB_OK;
+#endif
   for (int c = 0; c < d->components; c++)
     for (int64_t p = 0; p < np; p++)
       ((float *)out)[c * np + p] =

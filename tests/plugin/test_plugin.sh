@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Kernels from a shared library: checked, listed and measured like the project's own; what is none is refused in one line.
-# usage: test_plugin.sh PATH_TO_REGBENCH EXAMPLE.so WRONG.so REFUSED1.so ... REFUSED10.so
-example=$2 wrong=$3 refused=("${@:4}")
+# usage: test_plugin.sh PATH_TO_REGBENCH EXAMPLE.so WRONG.so LAZY.so REFUSED1.so ... REFUSED10.so
+example=$2 wrong=$3 lazy=$4 refused=("${@:5}")
 # shellcheck source=tests/runner/expect.sh
 . "$(dirname "$0")/../runner/expect.sh"
 
@@ -42,6 +42,7 @@ expect 0 "2/2 kept" "$bin" run mine.yaml --out out --plugin "$example" --resume
 cp "$example" changed.so && printf x >>changed.so
 expect 0 "1 cases of the journal are of other code.*" "$bin" run mine.yaml --out out --plugin changed.so --resume
 expect 3 "invalid .*mine" "$bin" run mine.yaml --out wrong --plugin "$wrong"
+expect 3 "invalid .*mine.*least traffic over the time" "$bin" run mine.yaml --out lazy --plugin "$lazy"
 
 # ---- refused ----------------------------------------------------------------------------------------------
 reasons=("interp has a variant 'cpu/omp' already" "has [0-9]+ bytes and rb_interp_ops has [0-9]+" "nearest is interp" "must be cpu/NAME"

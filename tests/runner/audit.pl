@@ -112,8 +112,8 @@ sub verdict {
   my ($p, $bound) = number($value);
   return ($mine > $p ? 'REPRODUCED' : 'DIFFERS', $value) if $bound eq '>';
   return ($mine < $p ? 'REPRODUCED' : 'DIFFERS', $value) if $bound eq '<';
-  my $allowed = unit($value);
-  for my $a (($column->{tolerance} || 0) * abs $p, $column->{absolute} || 0) { $allowed = $a if $a > $allowed }
+  my ($stated, $other) = (($column->{tolerance} || 0) * abs $p, $column->{absolute} || 0);
+  my $allowed = unit($value) / 2 + ($other > $stated ? $other : $stated);
   return (abs($mine - $p) <= $allowed * (1 + 1e-9) ? 'REPRODUCED' : 'DIFFERS', $value);
 }
 

@@ -50,7 +50,13 @@ static void cells(void **s) {
   const rb_column *error = &j.descriptor->columns[0], *time = &j.descriptor->columns[1];
   const json_t *cases = json_object_get(r, "cases");
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), error),
-                   RB_REPRODUCED); /* 9.82e-3 against 9.9e-3 +- 1e-4 */
+                   RB_DIFFERS); /* 9.82e-3 against 9.9e-3 +- 5e-5 */
+  assert_true(rb_cell_within_a_unit(&j, json_array_get(cases, 0), error));
+  assert_false(rb_cell_within_a_unit(&j, json_array_get(cases, 1), error));
+  double tolerance = 0.004; /* +- 9e-5 with it */
+  rb_column wider = *error;
+  wider.tolerance = &tolerance;
+  assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 0), &wider), RB_REPRODUCED);
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 1), error),
                    RB_DIFFERS); /* 2.75e-2 against 2.6e-2 +- 1e-3 */
   assert_int_equal(rb_judge_cell(&j, json_array_get(cases, 2), error), RB_DIFFERS);

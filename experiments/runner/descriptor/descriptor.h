@@ -36,7 +36,7 @@ typedef struct {
   rb_column_class class; /* numeric: judged anywhere; hardware: shown beside % of roof; data: of the paper's own
                            data, for which others stand in: the difference is shown; info: ours alone */
   rb_column_origin origin;
-  double *tolerance; /* relative; NULL: one unit of the last printed digit */
+  double *tolerance; /* relative, beyond half a unit of the last printed digit; NULL: none */
   double *absolute;  /* allowed besides, in the column's unit */
   char *reason;      /* why that tolerance */
   char *relative_to; /* method: shown is its metric over this row's, a speed-up where the metric is a time;

@@ -105,7 +105,10 @@ char *rb_verdicts_cells_text(const rb_verdicts *s) {
   if (!out) return NULL;
   for (int k = 0; k < RB_CELL_KINDS; k++) {
     const int judged = s->reproduced[k] + s->differs[k];
-    if (judged) fprintf(out, "%s%s: %d of %d REPRODUCED.", shown++ ? " " : "", names[k], s->reproduced[k], judged);
+    if (!judged) continue;
+    fprintf(out, "%s%s: %d of %d REPRODUCED", shown++ ? " " : "", names[k], s->reproduced[k], judged);
+    if (s->within_a_unit[k]) fprintf(out, ", %d more within a unit of the last digit", s->within_a_unit[k]);
+    fputc('.', out);
   }
   if (!shown) fprintf(out, "No cell is judged.");
   if (s->not_comparable) fprintf(out, " NOT COMPARABLE, of another machine: %d.", s->not_comparable);
@@ -135,7 +138,8 @@ static void add_cells(const rb_judged *j, const json_t *c, rb_table *t, int at, 
     rb_cell_verdict v = rb_judge_cell(j, c, column);
     const rb_cell_kind kind = rb_cell_kind_of(j, c, column);
     if (kind != RB_CELL_INPUT || !counted_before(j, c, column))
-      s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS;
+      s->reproduced[kind] += v == RB_REPRODUCED, s->differs[kind] += v == RB_DIFFERS,
+          s->within_a_unit[kind] += v == RB_DIFFERS && rb_cell_within_a_unit(j, c, column);
     s->not_comparable += v == RB_NOT_COMPARABLE;
     s->other_data += v == RB_OTHER_DATA;
     rb_table_set(t, at + 1, "%s", printed ? printed : "");

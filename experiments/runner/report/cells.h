@@ -19,6 +19,7 @@ typedef enum {
 /* How often each verdict was given; cases by status. */
 typedef struct {
   int reproduced[RB_CELL_KINDS], differs[RB_CELL_KINDS];
+  int within_a_unit[RB_CELL_KINDS]; /* of those that differ */
   int not_comparable, other_data, holds, fails, not_judged, stale, invalid, skipped;
 } rb_verdicts;
 

@@ -143,7 +143,9 @@ done:
 }
 
 static void add_verdicts(rb_verdicts *to, const rb_verdicts *v) {
-  for (int k = 0; k < RB_CELL_KINDS; k++) to->reproduced[k] += v->reproduced[k], to->differs[k] += v->differs[k];
+  for (int k = 0; k < RB_CELL_KINDS; k++)
+    to->reproduced[k] += v->reproduced[k], to->differs[k] += v->differs[k],
+        to->within_a_unit[k] += v->within_a_unit[k];
   to->holds += v->holds, to->fails += v->fails, to->not_judged += v->not_judged, to->stale += v->stale;
 }
 

@@ -85,6 +85,22 @@ double rb_printed_unit(const char *s) {
   return pow(10, (e ? atoi(e + 1) : 0) - decimals);
 }
 
+/* Within `units` of the last printed digit and what the column states beyond them. */
+static int is_near(double mine, const char *printed, const rb_column *column, double units) {
+  char bound;
+  const double value = rb_printed_number(printed, &bound);
+  double stated = 0;
+  if (column->tolerance) stated = *column->tolerance * fabs(value);
+  if (column->absolute) stated = fmax(stated, *column->absolute);
+  /* the sum is rounded: allow for its last bits, so that 0.0067 +- 0.0001 holds 0.0068 */
+  return fabs(mine - value) <= (units * rb_printed_unit(printed) + stated) * (1 + 1e-9);
+}
+int rb_cell_within_a_unit(const rb_judged *j, const json_t *c, const rb_column *column) {
+  const char *printed = rb_published_value(j, c, column->name, NULL);
+  return printed && *printed != '>' && *printed != '<' &&
+         is_near(rb_json_metric(c, column->metric), printed, column, 1);
+}
+
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column) {
   const char *machine = "", *printed = rb_published_value(j, c, column->name, &machine);
   double mine = rb_json_metric(c, column->metric);
@@ -100,12 +116,8 @@ rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_colu
   if (column->class == RB_HARDWARE) return strcmp(own, machine) == 0 ? RB_SAME_MACHINE : RB_NOT_COMPARABLE;
   char bound;
   const double value = rb_printed_number(printed, &bound);
-  double allowed = rb_printed_unit(printed);
-  if (bound) return (bound == '>' ? mine > value : mine < value) ? RB_REPRODUCED : RB_DIFFERS;
-  if (column->tolerance) allowed = fmax(allowed, *column->tolerance * fabs(value));
-  if (column->absolute) allowed = fmax(allowed, *column->absolute);
-  /* the sum is rounded: allow for its last bits, so that 0.0067 +- 0.0001 holds 0.0068 */
-  return fabs(mine - value) <= allowed * (1 + 1e-9) ? RB_REPRODUCED : RB_DIFFERS;
+  const int reproduced = bound ? (bound == '>' ? mine > value : mine < value) : is_near(mine, printed, column, 0.5);
+  return reproduced ? RB_REPRODUCED : RB_DIFFERS;
 }
 
 const json_t *rb_judged_case(const rb_judged *j, const char *method, const json_t *axes) {

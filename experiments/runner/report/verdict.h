@@ -42,9 +42,12 @@ json_t *rb_judged_printed(const rb_judged *j, const char *method);
 double rb_printed_number(const char *printed, char *bound);
 /* One unit of the last printed digit: "9.9e-3" -> 1e-4, "2.75" -> 0.01, "221" -> 1. */
 double rb_printed_unit(const char *printed);
-/* Numeric columns: REPRODUCED within the tolerance or the printed bound, else DIFFERS. Hardware columns are not
+/* Numeric columns: REPRODUCED within half a unit of the last printed digit, which rounding leaves open, and the
+ * column's tolerance beyond that, or within the printed bound; else DIFFERS. Hardware columns are not
  * judged: NOT COMPARABLE beside another machine's, SAME MACHINE beside this one's own (another program's, say). */
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
+/* For a cell that DIFFERS: a whole unit of the last digit would be enough. */
+int rb_cell_within_a_unit(const rb_judged *j, const json_t *c, const rb_column *column);
 /* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case
  * in scope was invalid. Against printed times and rates only this machine's are judged. reason: the worst case, why
  * it is not judged, and how many of the cases behind it are stale; at most `size` bytes. With `spread` the standard

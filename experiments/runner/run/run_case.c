@@ -104,16 +104,26 @@ void rb_case_verify_possible(const rb_case_roofs *r, size_t footprint, double se
   const double bytes = fmin((double)footprint, o->bytes), memory = cached ? r->cache : r->copy;
   if (bytes > 0 && memory > 0)
     rb_outcome_verify(o, "least traffic over the time, as a part of what memory can move", bytes / seconds / memory,
-                      MARGIN, cached ? "measured reads of the cache" : "measured copy");
+                      MARGIN, cached ? r->cache_is : "measured copy");
   if (o->flops > 0 && r->fma > 0)
     rb_outcome_verify(o, "arithmetic over the time, as a part of what the cores can do", o->flops / seconds / r->fma,
-                      SHARED * MARGIN, "measured multiply-adds");
+                      SHARED * MARGIN, r->fma_is);
 }
 
-/* A CPU has none here: its caches are many, its probes are compiled C, and others may run beside them. */
+/* A CPU's caches are not measured, and its multiply-adds are compiled C for any processor of its kind: bounds are
+ * wide there, and find what does nothing, not what does half. */
 static rb_case_roofs roofs_of(const rb_backend *b) {
-  if (b->kind != RB_CUDA) return (rb_case_roofs){0, NAN, NAN, NAN};
-  return (rb_case_roofs){b->cache_bytes(), rb_copy_roof(b->kind), rb_cache_roof(b->kind), rb_fma_roof(b->kind)};
+  enum { COPIES = 100, WIDER = 16 };
+  const double copy = rb_copy_roof(b->kind), fma = rb_fma_roof(b->kind);
+  if (b->kind != RB_CUDA)
+    return (rb_case_roofs){SIZE_MAX / 4,
+                           NAN,
+                           COPIES * copy,
+                           WIDER * fma,
+                           "a hundred measured copies",
+                           "sixteen times the measured multiply-adds"};
+  return (rb_case_roofs){b->cache_bytes(),        copy, rb_cache_roof(b->kind), fma, "measured reads of the cache",
+                         "measured multiply-adds"};
 }
 
 /* Time a verified case and verify one more run after the samples; a run that is to be its own sample, or

@@ -27,8 +27,9 @@ rb_status rb_run_case(const rb_case_run *s, rb_case_result *out);
 /* What a machine can reach, measured; NaN: not known, and nothing is verified by it. */
 typedef struct {
   size_t cache_bytes;
-  double copy, cache; /* B/s through memory, and of reads of the last-level cache */
-  double fma;         /* FLOP/s */
+  double copy, cache;            /* B/s through memory, and of reads of the caches */
+  double fma;                    /* FLOP/s */
+  const char *cache_is, *fma_is; /* what the two are, for the record */
 } rb_case_roofs;
 /* Verifies that a run of o->bytes and o->flops, whose buffers hold `footprint` bytes, can take as little as
  * `seconds`: every byte that a run must touch moves once at least, through the memory, or the cache where twice its

@@ -65,15 +65,15 @@ static int on_contour(const float *labels, const sampling *s, int r, int q) {
            labels[s->voxel[r * s->width + q - 1]] > 0 && labels[s->voxel[r * s->width + q + 1]] > 0);
 }
 
-/* Reference in grey, the moving label's contour red over the reference label's green. */
+/* Reference in grey, the moving label's contour orange over the reference label's blue. */
 static void contours(const float *grey, const float *moving, const float *fixed, const sampling *s,
                      unsigned char *to) {
   for (int r = 0; r < s->height; r++)
     for (int q = 0; q < s->width; q++) {
       int at = r * s->width + q;
       for (int a = 0; a < 3; a++) to[3 * at + a] = byte_of(0.8 * (double)grey[s->voxel[at]]);
-      if (on_contour(fixed, s, r, q)) to[3 * at] = 40, to[3 * at + 1] = 210, to[3 * at + 2] = 60;
-      if (on_contour(moving, s, r, q)) to[3 * at] = 230, to[3 * at + 1] = 40, to[3 * at + 2] = 40;
+      if (on_contour(fixed, s, r, q)) to[3 * at] = 0, to[3 * at + 1] = 130, to[3 * at + 2] = 230;
+      if (on_contour(moving, s, r, q)) to[3 * at] = 245, to[3 * at + 1] = 140, to[3 * at + 2] = 0;
     }
 }
 
