@@ -71,6 +71,20 @@ static void runs(const json_t *record, FILE *out) {
   fputs(". Processor, threads, build, GPU and driver are the same, and the code of every case.\n\n", out);
 }
 
+/* How many cases the preset has: as recorded, or, where a record is older than that, of its descriptor. */
+static int preset_cases(const rb_judged *j) {
+  const json_t *recorded = json_object_get(j->record, "preset_cases");
+  rb_preset preset;
+  rb_case *cases = NULL;
+  int count = 0;
+  if (recorded) return (int)json_integer_value(recorded);
+  if (rb_preset_parse(rb_json_text(j->record, "preset", ""), &preset) != RB_OK ||
+      rb_cases_expand(j->descriptor, preset, -1, NULL, 0, &cases, &count) != RB_OK)
+    rb_clear();
+  free(cases);
+  return count;
+}
+
 static void provenance(const rb_judged *j, FILE *out) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
                *cpu = json_object_get(m, "cpu");
@@ -99,8 +113,7 @@ static void provenance(const rb_judged *j, FILE *out) {
   fprintf(out, ".\n\n");
   plugins(j->record, out);
   runs(j->record, out);
-  const int cases = (int)json_array_size(json_object_get(j->record, "cases")),
-            preset = (int)json_integer_value(json_object_get(j->record, "preset_cases"));
+  const int cases = (int)json_array_size(json_object_get(j->record, "cases")), preset = preset_cases(j);
   if (json_is_true(json_object_get(j->record, "complete")) && cases < preset)
     fprintf(out, "%d of the preset's %d cases: the others were not asked for.\n\n", cases, preset);
   if (json_is_false(json_object_get(j->record, "complete")))
