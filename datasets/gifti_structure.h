@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/* RB_EFORMAT names the line: not XML, or not the elements of GIFTI 1.0 where its DTD has them. RB_EIO. */
+/* RB_EFORMAT names the line: not XML, not the elements of GIFTI 1.0 where its DTD has them, or an array that
+ * announces more values than its data hold, which giftiio would leave at 0. RB_EIO. */
 rb_status rb_gifti_structure(const char *path);
 
 #ifdef __cplusplus

@@ -91,6 +91,14 @@ static void refuse(const char *name, const char *bytes, rb_status want, const ch
 
 #define VTK "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\n"
 #define TRIANGLE "POINTS 3 float\n0 0 0 1 0 0 0 1 0\n"
+#define ARRAY(intent, type, rows, encoding, data)                                                                  \
+  "<DataArray Intent=\"NIFTI_INTENT_" intent "\" DataType=\"NIFTI_TYPE_" type                                      \
+  "\" ArrayIndexingOrder=\"RowMajorOrder\" Dimensionality=\"2\" Dim0=\"" rows "\" Dim1=\"3\" Encoding=\"" encoding \
+  "\" Endian=\"LittleEndian\" ExternalFileName=\"\" ExternalFileOffset=\"\"><Data>" data "</Data></DataArray>"
+#define GIFTI(arrays) "<?xml version=\"1.0\"?><GIFTI Version=\"1.0\" NumberOfDataArrays=\"2\">" arrays "</GIFTI>"
+#define POINTS3 ARRAY("POINTSET", "FLOAT32", "3", "ASCII", "0 0 0 1 0 0 0 1 0")
+#define FACES(encoding, rows, data) ARRAY("TRIANGLE", "INT32", rows, encoding, data)
+#define ONE_FACE GIFTI(POINTS3 FACES("GZipBase64Binary", "1", "eJxjYGBgYARiJiAGAAAcAAQ="))
 static void bad_files_are_refused(void **state) {
   (void)state;
   rb_mesh m;
@@ -108,6 +116,15 @@ static void bad_files_are_refused(void **state) {
   refuse("a.vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n", RB_EFORMAT, "POLYDATA");
   refuse("a.gii", "<?xml version=\"1.0\"?><GIFTI Version=\"1.0\" NumberOfDataArrays=\"0\"></GIFTI>", RB_EFORMAT, "");
   refuse("a.gii", "<?xml version=\"1.0\"?><GIF", RB_EFORMAT, "");
+  refuse("a.gii", GIFTI(POINTS3 FACES("ASCII", "1000000000", "0 1 2")), RB_EFORMAT, "announces 3000000000 values");
+  refuse("a.gii", GIFTI(POINTS3 FACES("ASCII", "2", "0 1 2")), RB_EFORMAT, "announces 6 values");
+  refuse("a.gii", GIFTI(POINTS3 FACES("Base64Binary", "2", "AAAAAAEAAAACAAAA")), RB_EFORMAT, "announces 6 values");
+  refuse("a.gii", GIFTI(POINTS3 FACES("GZipBase64Binary", "2", "eJxjYGBgYARiJiAGAAAcAAQ=")), RB_EFORMAT,
+         "announces 6 values");
+  refuse("a.gii", GIFTI(POINTS3 POINTS3), RB_EFORMAT, "more than one array of vertices");
+  write_bytes("a.gii", ONE_FACE, strlen(ONE_FACE));
+  ok(rb_mesh_read(path, &m));
+  rb_mesh_free(&m);
   refuse("a.txt", "hello", RB_EFORMAT, "no surface");
   refuse("a.txt", "", RB_EFORMAT, "empty");
   in_folder("absent.gii");

@@ -210,8 +210,10 @@ static void equals_stay(void **state) {
   rb_currents_options o = short_run();
   o.method = 3; /* exact: no force but rounding's */
   const run_of k = run("cpu-f64", &head[1], &head[1], o);
-  for (int64_t i = 0; i < 3 * rb_grid_points(head[1].grid); i++)
-    assert_true(fabsf(k.u[i]) < 1e-3f || k.r.surface_before < 1e-12);
+  double most = 0;
+  for (int64_t i = 0; i < 3 * rb_grid_points(head[1].grid); i++) most = fmax(most, fabs((double)k.u[i]));
+  printf("heads that are equal move by %.1e voxel at most\n", most);
+  assert_true(most < 1e-3);
   assert_true(k.r.image_before == 0 && fabs(k.r.surface_before) < 1e-12);
   free(k.u);
 }
