@@ -34,11 +34,11 @@ typedef struct {
   /* Of the DataArray that is open: the values that its dimensions announce, and the bytes of one; its encoding. Of
    * its Data so far: words, or bytes when decoded and unpacked. */
   double announced;
-  int value_bytes, in_word, holds_less;
+  int value_bytes, in_word, too_short;
   char encoding[32];
   double words, bytes;
-  unsigned bits; /* of base64, `digits` of four */
-  int digits, unpacking;
+  unsigned bits, digits; /* of base64: the last ones, six bits each, and how many there were */
+  int unpacking;
   z_stream packed;
 } state;
 
@@ -57,7 +57,7 @@ static void data_array(state *s, const char **attributes) {
       s->announced *= fmax(0, strtod(attributes[k + 1], NULL));
 }
 /* A decoded byte: itself, or what it unpacks to. What is no deflate ends the array there. */
-static void take(state *s, unsigned char byte) {
+static void count_byte(state *s, unsigned char byte) {
   unsigned char room[4096];
   if (!s->unpacking) {
     s->bytes++;
@@ -70,12 +70,13 @@ static void take(state *s, unsigned char byte) {
     s->bytes += (double)(sizeof room - s->packed.avail_out);
   } while (s->packed.avail_out == 0);
 }
-static void digit(state *s, char c) {
+static void decode_digit(state *s, char c) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const char *at = strchr(digits, c);
   if (!at || !c) return;
   s->bits = s->bits << 6 | (unsigned)(at - digits);
-  if (++s->digits % 4 != 1) take(s, (unsigned char)(s->bits >> (6 - 2 * ((s->digits - 1) % 4))));
+  const unsigned place = s->digits++ % 4; /* the second, third and fourth digit of four complete a byte each */
+  if (place > 0) count_byte(s, (unsigned char)(s->bits >> (6 - 2 * place)));
 }
 static void characters(void *context, const char *text, int n) {
   state *s = context;
@@ -84,11 +85,12 @@ static void characters(void *context, const char *text, int n) {
     const int blank = isspace((unsigned char)text[i]);
     s->words += !blank && !s->in_word;
     s->in_word = !blank;
-    if (!blank && strstr(s->encoding, "Base64")) digit(s, text[i]);
+    if (!blank && strstr(s->encoding, "Base64")) decode_digit(s, text[i]);
   }
 }
 static void data_begins(state *s) {
-  s->words = s->bytes = 0, s->in_word = s->digits = 0, s->bits = 0;
+  if (s->unpacking) inflateEnd(&s->packed); /* Data within Data: refused below */
+  s->words = s->bytes = 0, s->in_word = 0, s->bits = s->digits = 0;
   s->packed = (z_stream){0};
   s->unpacking = strncmp(s->encoding, "GZip", 4) == 0 && inflateInit(&s->packed) == Z_OK;
 }
@@ -96,9 +98,9 @@ static void data_begins(state *s) {
 static void data_ends(state *s) {
   if (s->unpacking) inflateEnd(&s->packed);
   s->unpacking = 0;
-  if (strcmp(s->encoding, "ASCII") == 0) s->holds_less = s->words < s->announced;
-  if (strstr(s->encoding, "Base64")) s->holds_less = s->bytes < s->announced * s->value_bytes;
-  if (s->holds_less) XML_StopParser(s->parser, XML_FALSE);
+  if (strcmp(s->encoding, "ASCII") == 0) s->too_short = s->words < s->announced;
+  if (strstr(s->encoding, "Base64")) s->too_short = s->bytes < s->announced * s->value_bytes;
+  if (s->too_short) XML_StopParser(s->parser, XML_FALSE);
 }
 
 static void opened(void *context, const char *name, const char **attributes) {
@@ -115,7 +117,7 @@ static void opened(void *context, const char *name, const char **attributes) {
 }
 static void closed(void *context, const char *name) {
   state *s = context;
-  if (strcmp(name, "Data") == 0) data_ends(s);
+  if (strcmp(name, "Data") == 0 && !*s->misplaced) data_ends(s);
   if (!*s->misplaced) s->depth--; /* the end of <Misplaced/> is still told */
 }
 
@@ -128,7 +130,7 @@ static rb_status parse(state *s, FILE *f, const char *path) {
     RB_CHECK(!ferror(f), RB_EIO, "cannot read %s", path);
     if (XML_Parse(s->parser, piece, (int)n, n == 0) == XML_STATUS_OK) continue;
     const unsigned long line = XML_GetCurrentLineNumber(s->parser);
-    RB_CHECK(!s->holds_less, RB_EFORMAT,
+    RB_CHECK(!s->too_short, RB_EFORMAT,
              "%s: the DataArray that ends at line %lu announces %.0f values and is too short for them", path, line,
              s->announced);
     RB_CHECK(!*s->misplaced, RB_EFORMAT, "%s is no GIFTI that can be read: line %lu has an element '%s' in %s", path,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* FFTW behind kernels/fft/fft.h, on all cores by loops of our own: a thread transforms whole planes, then whole rows
- * across them. Plans are of one thread and chosen by rule, so that the bits depend neither on the day nor on the
- * number of threads. FFTW's own threads do not promise that; and where their number does not divide a length, its
- * plans by rule also share out the innermost transforms: a grid of 36 x 45 x 36 on 12 threads is 5800 parallel loops
- * in place of 4. */
+/* FFTW behind kernels/fft/fft.h, parallel over planes, then over rows across them. Plans are of one thread and
+ * estimated (FFTW_ESTIMATE), so that the bits depend neither on the day nor on the number of threads. FFTW's own
+ * threads do not promise that; and where their number does not divide a length, its estimated plans parallelise the
+ * innermost transforms, too: a grid of 36 x 45 x 36 on 12 threads is 5800 parallel loops in place of 4. */
 #include "kernels/fft/fft.h"
 
 #include <fftw3.h>

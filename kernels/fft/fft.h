@@ -25,8 +25,9 @@ typedef struct {
   void (*destroy)(rb_fft *t);
 } rb_fft_ops;
 
-/* FFTW on all cores (cpu_ref/fft), by plans that were tried (faster, and other roundings on another day) or plane by
- * plane (the same bits on any day and number of threads); cuFFT, float32 only (kernels/fft/fft_cuda.cu). */
+/* FFTW on all cores (cpu_ref/fft), by measured plans (faster, and other roundings on another day) or plane by plane
+ * by estimated ones (the same bits on any day and number of threads); cuFFT, float32 only (kernels/fft/fft_cuda.cu).
+ */
 extern const rb_fft_ops rb_fft_fftw, rb_fft_planes, rb_fft_cufft;
 
 /* The common head of every plan. */

@@ -121,6 +121,8 @@ static void bad_files_are_refused(void **state) {
   refuse("a.gii", GIFTI(POINTS3 FACES("Base64Binary", "2", "AAAAAAEAAAACAAAA")), RB_EFORMAT, "announces 6 values");
   refuse("a.gii", GIFTI(POINTS3 FACES("GZipBase64Binary", "2", "eJxjYGBgYARiJiAGAAAcAAQ=")), RB_EFORMAT,
          "announces 6 values");
+  refuse("a.gii", GIFTI(POINTS3 FACES("GZipBase64Binary", "1", "eJxj<Data>Y</Data>")), RB_EFORMAT,
+         "an element 'Data' in Data");
   refuse("a.gii", GIFTI(POINTS3 POINTS3), RB_EFORMAT, "more than one array of vertices");
   write_bytes("a.gii", ONE_FACE, strlen(ONE_FACE));
   ok(rb_mesh_read(path, &m));

@@ -210,16 +210,17 @@ done:
   return st;
 }
 
-/* An atlas counts in voxels: forces, smoothing and steps take them for cubes. */
-static void tell_of_oblong_voxels(const rb_volume *like, rb_grid g) {
+/* The atlas works in voxels: forces, smoothing and steps treat them as cubes. */
+static void warn_of_anisotropic_voxels(const rb_volume *like, rb_grid g) {
   double mm[3];
   for (int a = 0; a < 3; a++) mm[a] = like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a];
   const double most = fmax(mm[0], fmax(mm[1], mm[2])), least = fmin(mm[0], fmin(mm[1], mm[2]));
   if (most <= 1.05 * least) return;
   const double edge = cbrt(mm[0] * mm[1] * mm[2]);
   fprintf(stderr,
-          "regbench register: voxels of %.3g x %.3g x %.3g mm count as cubes here: smoothing reaches farther along "
-          "the long side; --size %.0f,%.0f,%.0f has cubes\n",
+          "regbench register: voxels are anisotropic, %.3g x %.3g x %.3g mm, and are treated as cubes: smoothing "
+          "reaches farther "
+          "along the long side; --size %.0f,%.0f,%.0f makes them isotropic\n",
           mm[2], mm[1], mm[0], (double)g.n[2] * mm[2] / edge, (double)g.n[1] * mm[1] / edge,
           (double)g.n[0] * mm[0] / edge);
 }
@@ -244,7 +245,7 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   in->problem.templates = in->templates;
   in->problem.shape = (rb_problem_shape){.grid = in->cohort.grid, .channels = 1, .templates = in->cohort.count};
   if (!in->like) in->like = &in->cohort.like;
-  if (r->team->rank == 0) tell_of_oblong_voxels(in->like, in->cohort.grid);
+  if (r->team->rank == 0) warn_of_anisotropic_voxels(in->like, in->cohort.grid);
   in->kept = kept;
   kept = NULL;
   RB_TRY(rb_register_labels_check(r, in));
@@ -253,18 +254,17 @@ done:
   return st;
 }
 
-/* What a surface's distance rests on less surely. */
-static rb_status tell_of_open_surfaces(const char *const *files, const rb_anatomy *a) {
+/* The currents of an open surface are well defined, but it bounds no region. */
+static rb_status warn_of_open_surfaces(const char *const *files, const rb_anatomy *a) {
   rb_status st = RB_OK;
   rb_mesh_report m;
   for (int k = 0; k < a->surfaces; k++) {
     RB_TRY(rb_mesh_measure(&a->mesh[k], &m));
     if (m.border || m.crowded)
-      fprintf(
-          stderr,
-          "regbench register: %s has %lld edges of one face (open) and %lld of more than two: it is no border of a "
-          "body, and its distance counts what is there\n",
-          files[k], (long long)m.border, (long long)m.crowded);
+      fprintf(stderr,
+              "regbench register: %s has %lld edges of one face (open) and %lld of more than two: it bounds no "
+              "region\n",
+              files[k], (long long)m.border, (long long)m.crowded);
   }
 done:
   return st;
@@ -276,7 +276,7 @@ static rb_status read_anatomies(const rb_register_request *r, rb_register_inputs
   for (int k = RB_REFERENCE; k >= RB_TEMPLATE; k--) {
     RB_TRY(rb_anatomy_read(r->posteriors[k].files, r->posteriors[k].count, r->surfaces[k].files, r->surfaces[k].count,
                            k == RB_TEMPLATE ? &a[RB_REFERENCE].like : NULL, &a[k]));
-    RB_TRY(tell_of_open_surfaces(r->surfaces[k].files, &a[k]));
+    RB_TRY(warn_of_open_surfaces(r->surfaces[k].files, &a[k]));
     in->subject[k] = rb_anatomy_subject(&a[k]);
   }
   in->problem.shape = rb_anatomy_shape(&a[RB_TEMPLATE], &a[RB_REFERENCE]);
