@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Kernels from a shared library: checked, listed and measured like the project's own; what is none is refused in one line.
-# usage: test_plugin.sh PATH_TO_REGBENCH EXAMPLE.so WRONG.so LAZY.so REFUSED1.so ... REFUSED10.so
-example=$2 wrong=$3 lazy=$4 refused=("${@:5}")
+# usage: test_plugin.sh PATH_TO_REGBENCH EXAMPLE.so WRONG.so LAZY.so KEEPS1.so KEEPS2.so REFUSED1.so ... REFUSED10.so
+example=$2 wrong=$3 lazy=$4 keeps_by_address=$5 keeps_by_value=$6 refused=("${@:7}")
 # shellcheck source=tests/runner/expect.sh
 . "$(dirname "$0")/../runner/expect.sh"
 
@@ -42,7 +42,9 @@ expect 0 "2/2 kept" "$bin" run mine.yaml --out out --plugin "$example" --resume
 cp "$example" changed.so && printf x >>changed.so
 expect 0 "1 cases of the journal are of other code.*" "$bin" run mine.yaml --out out --plugin changed.so --resume
 expect 3 "invalid .*mine" "$bin" run mine.yaml --out wrong --plugin "$wrong"
-expect 3 "invalid .*mine.*least traffic over the time" "$bin" run mine.yaml --out lazy --plugin "$lazy"
+expect 3 "invalid .*mine.*(least traffic over the time|time of a run on new inputs)" "$bin" run mine.yaml --out lazy --plugin "$lazy"
+expect 3 "invalid .*mine.*max .value - oracle. is" "$bin" run mine.yaml --out keeps --plugin "$keeps_by_address"
+expect 3 "invalid .*mine.*time of a run on new inputs over the median" "$bin" run mine.yaml --out keeps2 --plugin "$keeps_by_value"
 
 # ---- refused ----------------------------------------------------------------------------------------------
 reasons=("interp has a variant 'cpu/omp' already" "has [0-9]+ bytes and rb_interp_ops has [0-9]+" "nearest is interp" "must be cpu/NAME"

@@ -154,6 +154,12 @@ static void energy_is_measured_of_short_runs(void **s) {
   assert_true(isnan(t.energy) && !t.slowed);
 }
 
+static void a_timer_tells_microseconds_apart(void **s) {
+  (void)s;
+  assert_true(rb_timer_resolution(RB_CPU) > 0 && rb_timer_resolution(RB_CPU) < 1e-6 &&
+              rb_timer_resolution(RB_CUDA) < 1e-6);
+}
+
 /* A name that no probe has would be a roof that is never measured, without a word. */
 static void every_roof_is_a_probe(void **s) {
   (void)s;
@@ -170,6 +176,7 @@ int main(void) {
       cmocka_unit_test(subnormals_are_flushed_in_all_threads), cmocka_unit_test(known_times_are_measured),
       cmocka_unit_test(throttled_samples_do_not_count),        cmocka_unit_test(the_median_is_of_what_counts),
       cmocka_unit_test(energy_is_measured_of_short_runs),      cmocka_unit_test(every_roof_is_a_probe),
+      cmocka_unit_test(a_timer_tells_microseconds_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,12 @@ static void interpolations(void **state) {
   assert_true(is_valid(w, &rb_interp_family, "cpu/omp", &ops, large, HONEST));
   for (planted k = LONG_AXIS; k <= ONE_VALUE; k++)
     assert_false(is_valid(w, &rb_interp_family, "cpu/omp", &ops, large, k));
+  /* a filter that does nothing must show in values, too, where fractions are of 8 bits and the field is smooth */
+  const asked smooth = {"interp", "size", "128", "bspline", NULL};
+  rb_interp_ops texture = ops;
+  texture.weight_bits = 8;
+  assert_true(is_valid(w, &rb_interp_family, "cpu/omp", &texture, smooth, HONEST));
+  assert_false(is_valid(w, &rb_interp_family, "cpu/omp", &texture, smooth, NO_FILTER));
   const asked filter = {"prefilter", "size", "64", "bspline", NULL};
   assert_true(is_valid(&rb_workload_prefilter, &rb_interp_family, "cpu/omp", &ops, filter, HONEST));
   assert_false(is_valid(&rb_workload_prefilter, &rb_interp_family, "cpu/omp", &ops, filter, NO_FILTER));

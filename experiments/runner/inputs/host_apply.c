@@ -104,3 +104,8 @@ done:
   rb_array_destroy(&to), rb_array_destroy(&from);
   return st;
 }
+
+rb_status rb_scale_input(float *host, int64_t count, double by, rb_array *copy) {
+  for (int64_t i = 0; i < count; i++) host[i] = (float)(by * (double)host[i]);
+  return rb_array_upload(*copy, host);
+}

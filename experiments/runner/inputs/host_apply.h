@@ -24,4 +24,6 @@ rb_status rb_host_spectral(const rb_variant *v, const rb_spectral_desc *desc, co
 /* A copy of `count` host values of that type on the backend, and an array of NaN there: the caller's to destroy. */
 rb_status rb_to_backend(const rb_backend *b, const void *host, rb_dtype dtype, int64_t count, rb_array *out);
 rb_status rb_poisoned(const rb_backend *b, rb_dtype dtype, int64_t count, rb_array *out);
+/* `by` times its float32 values, on the host and in its copy on the backend: workload.h's rescale. */
+rb_status rb_scale_input(float *host, int64_t count, double by, rb_array *copy);
 #endif

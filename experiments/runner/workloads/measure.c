@@ -3,6 +3,7 @@
 
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/machine/nvml.h"
+#include "kernels/base/clock.h"
 #include "kernels/probe/probe.h"
 
 #include <math.h>
@@ -132,6 +133,18 @@ rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *b, int
   out->last_turn = (turn - 1) % rotations;
 done:
   return st;
+}
+
+double rb_timer_resolution(rb_backend_kind kind) {
+  double least = 1;
+  if (kind == RB_CUDA) return 0.5e-6;
+  for (int i = 0; i < 100; i++) {
+    const double from = rb_now();
+    double to = from;
+    while (to <= from) to = rb_now();
+    least = fmin(least, to - from);
+  }
+  return least;
 }
 
 double rb_long_run(void) { return 10; }

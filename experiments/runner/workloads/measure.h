@@ -48,6 +48,10 @@ typedef void (*rb_sample_hook)(void *context, int done, int most, double median)
 rb_status rb_measure(const rb_workload *w, void *state, const rb_backend *backend, int rotations,
                      const rb_protocol *protocol, rb_sample_hook hook, void *context, rb_timing *out);
 
+/* Seconds that a backend's timer tells apart: the least step seen of the monotonic clock; half a microsecond of CUDA
+ * events, as their reference says. */
+double rb_timer_resolution(rb_backend_kind kind);
+
 /* A run of more seconds than this is measured once: the verified run is its own sample, warm-up would change nothing.
  */
 double rb_long_run(void);

@@ -92,6 +92,10 @@ typedef struct rb_workload {
   /* What a descriptor may vary, up to a row without name. Another axis would label cases with values that they do not
    * have; `size` makes the case's grid. */
   const rb_workload_axis *axes;
+  /* Where outputs are linear in inputs: these of `turn` become `by` times what they were, a power of two or its
+   * negative, in the memory where they are; verify knows. A kernel that keeps results would be found by it. NULL: not
+   * linear. */
+  rb_status (*rescale)(void *state, int turn, double by);
 } rb_workload;
 
 rb_status rb_workload_find(const char *kind, const rb_workload **out);

@@ -254,4 +254,4 @@ done:
 static const rb_workload_axis axes[] = {
     {"size", RB_VALUES_SIZE}, {"data", RB_VALUES_PAIRS}, {"resample", "antialias point"}, {NULL, NULL}};
 const rb_workload rb_workload_advection = {"advection", &rb_interp_family, predict, footprint, setup, run, poison,
-                                           verify,      teardown,          axes};
+                                           verify,      teardown,          axes,    NULL};

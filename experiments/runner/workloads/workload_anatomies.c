@@ -375,7 +375,7 @@ static const rb_workload_axis axes_of_pictures[] = {{"show", "surfaces slices"},
 /* Without pictures nothing is shown: `show` is left out. */
 const rb_workload rb_workload_anatomies = {
     "anatomies", &rb_currents_solver_family, predict, footprint, setup, run, poison, verify,
-    teardown,    axes_of_pictures + 1};
+    teardown,    axes_of_pictures + 1,       NULL};
 const rb_workload rb_workload_anatomies_pictures = {"anatomies-pictures",
                                                     &rb_currents_solver_family,
                                                     predict,
@@ -385,4 +385,5 @@ const rb_workload rb_workload_anatomies_pictures = {"anatomies-pictures",
                                                     poison,
                                                     verify,
                                                     teardown,
-                                                    axes_of_pictures};
+                                                    axes_of_pictures,
+                                                    NULL};

@@ -285,10 +285,10 @@ done:
 static const rb_workload_axis axes[] = {
     COMMON_AXES, {"images", RB_VALUES_COUNT}, {"data", "phantom nirep"}, {NULL, NULL}};
 static const rb_workload_axis pair_axes[] = {COMMON_AXES, {"data", RB_VALUES_PAIRS " letter"}, {NULL, NULL}};
-const rb_workload rb_workload_atlas = {"atlas", &rb_atlas_family, predict, footprint, setup,
-                                       run,     poison,           verify,  teardown,  axes};
-const rb_workload rb_workload_atlas_pair = {"atlas-pair", &rb_atlas_family, predict, footprint, setup_pair,
-                                            run,          poison,           verify,  teardown,  pair_axes};
+const rb_workload rb_workload_atlas = {"atlas", &rb_atlas_family, predict,  footprint, setup, run,
+                                       poison,  verify,           teardown, axes,      NULL};
+const rb_workload rb_workload_atlas_pair = {"atlas-pair", &rb_atlas_family, predict,  footprint, setup_pair, run,
+                                            poison,       verify,           teardown, pair_axes, NULL};
 const rb_workload rb_workload_atlas_pair_pictures = {"atlas-pair-pictures",
                                                      &rb_atlas_family,
                                                      predict,
@@ -298,4 +298,5 @@ const rb_workload rb_workload_atlas_pair_pictures = {"atlas-pair-pictures",
                                                      poison,
                                                      verify,
                                                      teardown,
-                                                     pair_axes};
+                                                     pair_axes,
+                                                     NULL};

@@ -130,4 +130,4 @@ static const rb_workload_axis axes[] = {{"subjects", RB_VALUES_COUNT},    {"sigm
                                         {"lambda", RB_VALUES_NUMBER},     {"steps", RB_VALUES_COUNT},
                                         {"evaluations", RB_VALUES_COUNT}, {NULL, NULL}};
 const rb_workload rb_workload_cohort = {
-    "landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "landmarks-cohort", &rb_landmarks_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};

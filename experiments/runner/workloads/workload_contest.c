@@ -206,4 +206,4 @@ done:
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {"data", RB_VALUES_PAIRS}, {NULL, NULL}};
 const rb_workload rb_workload_contest = {"contest", &rb_contest_family, predict, footprint, setup, run, poison,
-                                         verify,    teardown,           axes};
+                                         verify,    teardown,           axes,    NULL};

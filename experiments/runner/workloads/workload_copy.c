@@ -73,6 +73,11 @@ static rb_status poison(void *p, int turn) {
   return rb_array_fill(s->out[turn % s->rotations], 0xFF);
 }
 
+static rb_status rescale(void *p, int turn, double by) {
+  state *s = p;
+  return rb_scale_input(s->host, rb_grid_points(s->c->grid), by, &s->in[turn % s->rotations]);
+}
+
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
@@ -90,7 +95,7 @@ done:
 }
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {NULL, NULL}};
-const rb_workload rb_workload_copy = {"copy", &rb_probe_family, predict, footprint, setup,
-                                      run,    poison,           verify,  teardown,  axes};
-const rb_workload rb_workload_copy_halo = {"copy-halo", &rb_probe_family, predict, footprint, setup_halo,
-                                           run,         poison,           verify,  teardown,  axes};
+const rb_workload rb_workload_copy = {"copy", &rb_probe_family, predict,  footprint, setup,  run,
+                                      poison, verify,           teardown, axes,      rescale};
+const rb_workload rb_workload_copy_halo = {"copy-halo", &rb_probe_family, predict,  footprint, setup_halo, run,
+                                           poison,      verify,           teardown, axes,      rescale};

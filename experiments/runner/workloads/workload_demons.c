@@ -325,6 +325,15 @@ static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},          {"dat
                                         {"sigma_fluid", RB_VALUES_NUMBER}, {"iterations", RB_VALUES_COUNT},
                                         {"stop", RB_VALUES_NUMBER},        {NULL, NULL}};
 const rb_workload rb_workload_demons = {"demons", &rb_demons_family, predict, footprint, setup, run, poison,
-                                        verify,   teardown,          axes};
-const rb_workload rb_workload_demons_pictures = {
-    "demons-pictures", &rb_demons_family, predict, footprint, setup_pictures, run, poison, verify, teardown, axes};
+                                        verify,   teardown,          axes,    NULL};
+const rb_workload rb_workload_demons_pictures = {"demons-pictures",
+                                                 &rb_demons_family,
+                                                 predict,
+                                                 footprint,
+                                                 setup_pictures,
+                                                 run,
+                                                 poison,
+                                                 verify,
+                                                 teardown,
+                                                 axes,
+                                                 NULL};

@@ -146,5 +146,14 @@ done:
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},        {"data", RB_VALUES_PAIRS},
                                         {"images", "bytes antialias"},   {"sigma_fluid", RB_VALUES_NUMBER},
                                         {"iterations", RB_VALUES_COUNT}, {NULL, NULL}};
-const rb_workload rb_workload_external = {
-    "external-registration", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+const rb_workload rb_workload_external = {"external-registration",
+                                          &rb_external_family,
+                                          predict,
+                                          footprint,
+                                          setup,
+                                          run,
+                                          poison,
+                                          verify,
+                                          teardown,
+                                          axes,
+                                          NULL};

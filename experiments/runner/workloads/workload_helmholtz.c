@@ -92,6 +92,12 @@ static rb_status poison(void *p, int turn) {
   return rb_array_fill(s->v, rb_helmholtz_is_direct(s->variant) ? 0xFF : 0);
 }
 
+static rb_status rescale(void *p, int turn, double by) {
+  state *s = p;
+  (void)turn;
+  return rb_scale_input(s->f, 3 * rb_grid_points(s->desc.grid), by, &s->in);
+}
+
 /* A run from v = 0, to s->got. */
 static rb_status run_afresh(state *s) {
   rb_status st = RB_OK;
@@ -160,4 +166,4 @@ static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
                                         {"omega", "laplace shifted"},
                                         {NULL, NULL}};
 const rb_workload rb_workload_helmholtz = {
-    "helmholtz", &rb_helmholtz_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "helmholtz", &rb_helmholtz_family, predict, footprint, setup, run, poison, verify, teardown, axes, rescale};

@@ -152,7 +152,7 @@ done:
 static const rb_workload_axis axes[] = {
     {"size", RB_VALUES_SIZE}, {"data", "brains brains-na??"}, {"knots", RB_VALUES_NUMBER}, {NULL, NULL}};
 const rb_workload rb_workload_intensities = {
-    "anatomies-external", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "anatomies-external", &rb_external_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};
 const rb_workload rb_workload_intensities_pictures = {"anatomies-external-pictures",
                                                       &rb_external_family,
                                                       predict,
@@ -162,4 +162,5 @@ const rb_workload rb_workload_intensities_pictures = {"anatomies-external-pictur
                                                       poison,
                                                       verify,
                                                       teardown,
-                                                      axes};
+                                                      axes,
+                                                      NULL};

@@ -28,6 +28,7 @@ typedef struct {
   int rotations, load, eval; /* which phases one run holds */
   rb_array field[MOST_ROTATIONS], points[MOST_ROTATIONS], values[MOST_ROTATIONS];
   float *host_field, *host_points;
+  double factor; /* of the field, since the references were made */
   rb_data_source input;
 } state;
 
@@ -58,7 +59,7 @@ static rb_status setup_phases(const rb_case *c, const rb_backend *b, int rotatio
   const char *points = rb_case_axis(c, "points", "perturbed");
   state *s = calloc(1, sizeof *s);
   RB_CHECK(s, RB_ENOMEM, "host memory");
-  s->c = c, s->backend = b, s->n = rb_grid_points(c->grid), s->load = load, s->eval = eval;
+  s->c = c, s->backend = b, s->n = rb_grid_points(c->grid), s->load = load, s->eval = eval, s->factor = 1;
   s->rotations = rotations < MOST_ROTATIONS ? rotations : MOST_ROTATIONS;
   s->desc = (rb_interp_desc){.grid = c->grid, .boundary = RB_PERIODIC, .dtype = RB_F32, .components = 1};
   s->desc.localized = rb_input_points_localized(points);
@@ -114,6 +115,17 @@ static rb_status poison(void *p, int turn) {
   return s->eval ? rb_array_fill(s->values[turn % s->rotations], 0xFF) : RB_OK;
 }
 
+static rb_status rescale(void *p, int turn, double by) {
+  rb_status st = RB_OK;
+  state *s = p;
+  const int r = s->load ? turn % s->rotations : 0;
+  s->factor *= by;
+  RB_TRY(rb_scale_input(s->host_field, s->n, by, &s->field[r]));
+  if (!s->load) RB_TRY(rb_interp_load(s->plan, s->field[r]));
+done:
+  return st;
+}
+
 /* Values in float64 at x[3][count]. Kept between cases that differ only in the variant. */
 typedef struct {
   double *values;
@@ -146,7 +158,7 @@ static void analytic_error(const state *s, const float *got, rb_outcome *o) {
   for (int64_t p = 0; p < s->n; p++) {
     double x[3], exact;
     for (int a = 0; a < 3; a++) x[a] = h[a] * (double)s->host_points[a * s->n + p];
-    exact = rb_phantom_waves(x);
+    exact = s->factor * rb_phantom_waves(x);
     error += ((double)got[p] - exact) * ((double)got[p] - exact);
     norm += exact * exact;
   }
@@ -154,20 +166,67 @@ static void analytic_error(const state *s, const float *got, rb_outcome *o) {
   rb_outcome_metric(o, "error_relative", sqrt(error / norm), "1", "sqrt(sum (value - exact)^2 / sum exact^2)");
 }
 
-static double range_of(const state *s) {
-  double range = 0;
-  for (int64_t i = 0; i < s->n; i++) range = fmax(range, fabs((double)s->host_field[i]));
-  return range;
+/* What a field's own values bound: the greatest one, and the greatest and the root mean square difference of
+ * neighbours. */
+typedef struct {
+  double range, step, step_rms;
+} extent;
+
+static extent extent_of(const state *s) {
+  const rb_grid g = s->c->grid;
+  const int64_t stride[3] = {g.n[1] * g.n[2], g.n[2], 1};
+  double range = 0, step = 0, squares = 0;
+#pragma omp parallel for reduction(max : range, step) reduction(+ : squares) schedule(static)
+  for (int64_t i = 0; i < s->n; i++) {
+    range = fmax(range, fabs((double)s->host_field[i]));
+    for (int a = 0; a < 3; a++) {
+      const int64_t x = i / stride[a] % g.n[a], next = x + 1 < g.n[a] ? i + stride[a] : i - x * stride[a];
+      const double d = (double)s->host_field[next] - (double)s->host_field[i];
+      step = fmax(step, fabs(d)), squares += d * d;
+    }
+  }
+  return (extent){range, step, sqrt(squares / (3 * (double)s->n))};
 }
 
-/* The greatest |got[at[k]] - want[k]|; at NULL: of the first `count`. A NaN stays. */
-static double greatest_difference(const float *got, const int64_t *at, const double *want, int64_t count) {
+/* The family's limit for values in [-range, range], where what fractions of few bits do is bounded by the field's own
+ * steps in place of those from -range to range. */
+static double limit_of(const state *s, const extent *e) {
+  const rb_variant *exact = &rb_interp_family.variants[0], *v = s->c->variant;
+  const double by_bits =
+      rb_interp_tolerance(v, &s->desc, e->step / 2) - rb_interp_tolerance(exact, &s->desc, e->step / 2);
+  return rb_interp_tolerance(exact, &s->desc, e->range) + by_bits;
+}
+
+/* Of the root mean square of errors, which roundings of fractions and weights, nine of at most half their last bit
+ * times a step each, add to as squares, while one wrong rule adds everywhere. GAIN: by what a prefilter or Lagrange's
+ * weights steepen images. */
+static double limit_of_rms(const state *s, const extent *e) {
+  static const double ROUNDINGS = 9, GAIN = 2;
+  const int bits = rb_interp_weight_bits(s->c->variant);
+  const double exact = rb_interp_tolerance(&rb_interp_family.variants[0], &s->desc, e->range);
+  return exact +
+         (bits ? sqrt(ROUNDINGS) * e->step_rms * (s->desc.basis == RB_LINEAR ? 1 : GAIN) / (double)(2 << bits) : 0);
+}
+
+/* The greatest |got[at[k]] - factor want[k]|; at NULL: of the first `count`. A NaN stays. */
+static double greatest_difference(const float *got, const int64_t *at, double factor, const double *want,
+                                  int64_t count) {
   double worst = 0;
   for (int64_t k = 0; k < count; k++) {
-    const double e = fabs((double)got[at ? at[k] : k] - want[k]);
+    const double e = fabs((double)got[at ? at[k] : k] - factor * want[k]);
     if (worst == worst && !(e <= worst)) worst = e;
   }
   return worst;
+}
+
+/* The root mean square of the same. */
+static double rms_difference(const float *got, const int64_t *at, double factor, const double *want, int64_t count) {
+  double squares = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const double e = (double)got[at ? at[k] : k] - factor * want[k];
+    squares += e * e;
+  }
+  return sqrt(squares / (double)count);
 }
 
 /* Coordinates at the places: of the points there, or of the nodes themselves. */
@@ -188,19 +247,24 @@ done:
 static rb_status verify_values(const state *s, const float *got, rb_outcome *o) {
   static kept_values by_oracle, by_baseline;
   rb_status st = RB_OK;
-  const double limit = rb_interp_tolerance(s->c->variant, &s->desc, range_of(s));
+  const extent e = extent_of(s);
+  const double limit = limit_of(s, &e), limit_rms = limit_of_rms(s, &e);
   rb_places p;
   float *x = NULL;
   RB_TRY(rb_places_of(s->c->grid, &p));
   RB_TRY(coordinates_at(s, &p, 0, &x));
   RB_TRY(reference(s, "cpu/ref", p.count, x, &by_oracle));
-  rb_outcome_verify(o, "max |value - oracle|", greatest_difference(got, p.at, by_oracle.values, p.count), limit,
-                    rb_places_against(&p));
+  rb_outcome_verify(o, "max |value - oracle|", greatest_difference(got, p.at, s->factor, by_oracle.values, p.count),
+                    limit, rb_places_against(&p));
+  rb_outcome_verify(o, "rms of value - oracle", rms_difference(got, p.at, s->factor, by_oracle.values, p.count),
+                    limit_rms, rb_places_against(&p));
   rb_places_tell(&p, o);
   if (p.all) goto done;
   RB_TRY(reference(s, "cpu/omp", s->n, s->host_points, &by_baseline));
-  rb_outcome_verify(o, "max |value - baseline|", greatest_difference(got, NULL, by_baseline.values, s->n), limit,
-                    "cpu/omp, float64");
+  rb_outcome_verify(o, "max |value - baseline|", greatest_difference(got, NULL, s->factor, by_baseline.values, s->n),
+                    limit, "cpu/omp, float64");
+  rb_outcome_verify(o, "rms of value - baseline", rms_difference(got, NULL, s->factor, by_baseline.values, s->n),
+                    limit_rms, "cpu/omp, float64");
 done:
   free(x);
   return st;
@@ -223,8 +287,10 @@ static rb_status verify_prefilter(state *s, rb_outcome *o) {
   RB_TRY(rb_interp_eval(s->plan, p.count, points, values));
   RB_TRY(rb_array_download(values, got));
   RB_TRY(reference(s, "cpu/ref", p.count, x, &by_oracle));
-  rb_outcome_verify(o, "max |value - oracle| at nodes", greatest_difference(got, NULL, by_oracle.values, p.count),
-                    rb_interp_tolerance(s->c->variant, &s->desc, range_of(s)), rb_places_against(&p));
+  const extent e = extent_of(s);
+  rb_outcome_verify(o, "max |value - oracle| at nodes",
+                    greatest_difference(got, NULL, s->factor, by_oracle.values, p.count), limit_of(s, &e),
+                    rb_places_against(&p));
   rb_places_tell(&p, o);
 done:
   rb_array_destroy(&values);
@@ -267,8 +333,8 @@ static const rb_workload_axis axes[] = {
     {"points", "perturbed perturbed-half smooth localized random diffeomorphic step singular"},
     {NULL, NULL}};
 const rb_workload rb_workload_interp = {"interp", &rb_interp_family, predict, footprint, setup, run, poison,
-                                        verify,   teardown,          axes};
+                                        verify,   teardown,          axes,    rescale};
 const rb_workload rb_workload_interp_eval = {
-    "interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown, axes};
+    "interp-eval", &rb_interp_family, predict, footprint, setup_eval, run, poison, verify, teardown, axes, rescale};
 const rb_workload rb_workload_prefilter = {
-    "prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown, axes};
+    "prefilter", &rb_interp_family, predict, footprint, setup_load, run, poison, verify, teardown, axes, rescale};

@@ -241,7 +241,8 @@ const rb_workload rb_workload_landmarks = {"landmarks",
                                            poison,
                                            verify,
                                            teardown,
-                                           axes};
+                                           axes,
+                                           NULL};
 const rb_workload rb_workload_landmarks_pictures = {"landmarks-pictures",
                                                     &rb_landmarks_family,
                                                     rb_landmark_case_predict,
@@ -251,4 +252,5 @@ const rb_workload rb_workload_landmarks_pictures = {"landmarks-pictures",
                                                     poison,
                                                     verify,
                                                     teardown,
-                                                    axes};
+                                                    axes,
+                                                    NULL};

@@ -122,4 +122,5 @@ const rb_workload rb_workload_landmarks_gradient = {"landmarks-gradient",
                                                     poison,
                                                     verify,
                                                     teardown,
-                                                    axes};
+                                                    axes,
+                                                    NULL};

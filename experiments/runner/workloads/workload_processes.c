@@ -265,4 +265,4 @@ static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
                                         {"reduce", "auto hosts devices"},
                                         {NULL, NULL}};
 const rb_workload rb_workload_atlas_processes = {
-    "atlas-processes", &rb_atlas_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "atlas-processes", &rb_atlas_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};

@@ -31,5 +31,5 @@ static rb_status verify(void *state, int turn, rb_outcome *o) {
 static void teardown(void *state) { (void)state; }
 
 static const rb_workload_axis axes[] = {{NULL, NULL}};
-const rb_workload rb_workload_published = {"published", &family, predict, footprint, setup,
-                                           run,         run,     verify,  teardown,  axes};
+const rb_workload rb_workload_published = {"published", &family, predict,  footprint, setup, run,
+                                           run,         verify,  teardown, axes,      NULL};

@@ -279,7 +279,7 @@ static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
                                         {"beta", RB_VALUES_NUMBER},
                                         {NULL, NULL}};
 const rb_workload rb_workload_registration = {
-    "registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "registration", &rb_claire_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};
 const rb_workload rb_workload_registration_pictures = {"registration-pictures",
                                                        &rb_claire_family,
                                                        predict,
@@ -289,4 +289,5 @@ const rb_workload rb_workload_registration_pictures = {"registration-pictures",
                                                        poison,
                                                        verify,
                                                        teardown,
-                                                       axes};
+                                                       axes,
+                                                       NULL};

@@ -376,7 +376,7 @@ static const rb_workload_axis mean_axes[] = {COMMON_AXES, {NULL, NULL}};
 static const rb_workload_axis atlas_axes[] = {COMMON_AXES, ATLAS_AXES, {NULL, NULL}};
 const rb_workload rb_workload_subset_means = {
     "subset-means", &rb_average_family, predict_means, footprint, setup_arithmetic, run, poison,
-    verify,         teardown,           mean_axes};
+    verify,         teardown,           mean_axes,     NULL};
 const rb_workload rb_workload_subset_atlases = {
-    "subset-atlases", &rb_atlas_family, predict_atlases, footprint, setup_atlases, run,
-    poison,           verify,           teardown,        atlas_axes};
+    "subset-atlases", &rb_atlas_family, predict_atlases, footprint,  setup_atlases, run,
+    poison,           verify,           teardown,        atlas_axes, NULL};

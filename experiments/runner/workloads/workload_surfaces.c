@@ -283,4 +283,4 @@ static const rb_workload_axis axes[] = {{"data", "spheres icosahedra hemispheres
                                         {"ratio", RB_VALUES_NUMBER},
                                         {NULL, NULL}};
 const rb_workload rb_workload_surface_distance = {
-    "surface-distance", &rb_currents_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "surface-distance", &rb_currents_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};

@@ -233,4 +233,4 @@ done:
 static const rb_workload_axis axes[] = {
     {"size", RB_VALUES_SIZE}, {"data", "phantom nirep"}, {"images", RB_VALUES_COUNT}, {NULL, NULL}};
 const rb_workload rb_workload_template = {
-    "template", &rb_template_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "template", &rb_template_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};

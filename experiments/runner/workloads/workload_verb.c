@@ -244,4 +244,4 @@ done:
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {"data", RB_VALUES_PAIRS}, {NULL, NULL}};
 const rb_workload rb_workload_register_files = {
-    "register-files", &rb_register_family, predict, footprint, setup, run, poison, verify, teardown, axes};
+    "register-files", &rb_register_family, predict, footprint, setup, run, poison, verify, teardown, axes, NULL};

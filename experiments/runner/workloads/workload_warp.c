@@ -84,6 +84,11 @@ static rb_status poison(void *p, int turn) {
   return rb_array_fill(s->out[turn % s->rotations], 0xFF);
 }
 
+static rb_status rescale(void *p, int turn, double by) {
+  state *s = p;
+  return rb_scale_input(s->f, s->n, by, &s->image[turn % s->rotations]);
+}
+
 static rb_status verify(void *p, int turn, rb_outcome *o) {
   rb_status st = RB_OK;
   state *s = p;
@@ -114,4 +119,4 @@ done:
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {NULL, NULL}};
 const rb_workload rb_workload_warp = {"warp", &rb_compose_family, predict, footprint, setup, run, poison,
-                                      verify, teardown,           axes};
+                                      verify, teardown,           axes,    rescale};
