@@ -215,6 +215,15 @@ perl -0pe 's/"value": [0-9.e-]+,\n(\s*)"limit": 5e-0?6/"value": 1,\n$1"limit": 5
 expect 2 "said to be valid and fails" "$bin" validate failed.json
 perl -0pe 's/"verification": \[.*?\n   \]/"verification": []/s' "$sent/paper.json" >unverified.json
 expect 2 "nothing verifies it" "$bin" validate unverified.json
+perl -0pe 's/"limit": [0-9.e-]+/"limit": 1e300/' "$sent/paper.json" >lax.json
+expect 3 "to a limit of 1e.300, which verifies nothing" "$bin" validate lax.json
+perl -0pe 's/"status": "valid"/"status": "perfect"/' "$sent/paper.json" >perfect.json
+expect 2 "has status 'perfect', which is none" "$bin" validate perfect.json
+# every time of a record with cold caches halved, and whatever is derived from it: no roof of the cache is needed to find it
+perl -0pe 'sub by { my ($f, $x) = @_; sprintf "%.12g", $f * $x } s/"(median|low|high|least|most)": ([0-9.e+-]+)/"\"$1\": " . by(.5, $2)/ge; s/("samples": \[)([^]]*)/$1 . join(",", map { by(.5, $_) } split ",", $2)/ge;
+  s/("time": \{\s*"value": )([0-9.e+-]+)/$1 . by(.5, $2)/ge; s/("(?:percent_copy|bandwidth|flop_rate|percent_fma)": \{\s*"value": )([0-9.e+-]+)/$1 . by(2, $2)/ge; s/"cuda\/l2"/"cuda\/l9"/' \
+  "$experiments/../results/nvidia-h200/ha2009/table1/paper.json" >cold.json
+expect 3 "moves .* the machine.s memory and cache at most" "$bin" validate cold.json
 head -c 300 sent.tar.xz >broken.tar.xz
 expect 2 "cannot be unpacked" "$bin" validate broken.tar.xz
 mkdir nothing

@@ -93,6 +93,13 @@ done:
   return st;
 }
 
+static int is_a_status(const char *text) {
+  static const char *const all[] = {"valid", "invalid", "skipped", "failed"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(text, all[i]) == 0) return 1;
+  return 0;
+}
+
 /* What a run writes holds; what does not was edited or damaged. */
 static rb_status check_record(const json_t *record, const char *path) {
   rb_status st = RB_OK;
@@ -107,6 +114,8 @@ static rb_status check_record(const json_t *record, const char *path) {
   json_array_foreach(json_object_get(record, "cases"), i, c) {
     const char *id = rb_json_text(c, "id", NULL);
     RB_CHECK(id, RB_EFORMAT, "%s: case %zu has no id", path, i + 1);
+    RB_CHECK(printed || is_a_status(rb_json_text(c, "status", "")), RB_EFORMAT,
+             "%s: case '%.100s' has status '%.40s', which is none", path, id, rb_json_text(c, "status", ""));
     RB_CHECK(!json_object_get(seen, id), RB_EFORMAT, "%s: two cases are named '%.100s'", path, id);
     json_object_set_new(seen, id, json_true());
     const json_t *run = json_object_get(c, "run");

@@ -93,10 +93,10 @@ static void add_outcome(json_t *j, const rb_outcome *o, int valid) {
       set_metric(metrics, o->metrics[i].name, o->metrics[i].value, o->metrics[i].unit, o->metrics[i].formula);
   json_object_set_new(j, "verification", checks);
   json_object_set_new(j, "metrics", metrics);
-  json_object_set_new(
-      j, "work",
-      json_pack("{s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes", rb_json_number(o->bytes),
-                "paper_flops", rb_json_number(o->paper_flops), "paper_bytes", rb_json_number(o->paper_bytes)));
+  json_object_set_new(j, "work",
+                      json_pack("{s:o,s:o,s:o,s:o,s:o}", "flops", rb_json_number(o->flops), "bytes",
+                                rb_json_number(o->bytes), "footprint", rb_json_number(o->footprint), "paper_flops",
+                                rb_json_number(o->paper_flops), "paper_bytes", rb_json_number(o->paper_bytes)));
   if (valid && o->details) json_object_set(j, "details", o->details); /* they tell times, too */
   if (o->data_file[0])
     json_object_set_new(j, "data", json_pack("{s:s,s:s}", "file", o->data_file, "sha256", o->data_sha256));

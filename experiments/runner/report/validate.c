@@ -11,8 +11,10 @@
 #include <string.h>
 
 /* EXACT: numbers of a record have twelve digits. BEYOND: by how much a measured roof may be passed, as in a run;
- * useful arithmetic may be shared by symmetry. POWER: over the limit of the board, for its counter's coarseness. */
-static const double EXACT = 1e-9, BEYOND = 1.1, SHARED = 2, POWER = 1.2;
+ * useful arithmetic may be shared by symmetry; AGAIN: by how much more where a record does not tell which of the
+ * bytes are moved twice, from the cache the second time. LAX: a limit of a verification beyond it finds nothing.
+ * POWER: over the limit of the board, for its counter's coarseness. */
+static const double EXACT = 1e-9, BEYOND = 1.1, SHARED = 2, AGAIN = 1.3, LAX = 10, POWER = 1.2;
 
 typedef struct {
   const char *path, *id;
@@ -71,12 +73,23 @@ static void check_timing(const place *p, const json_t *c) {
   if (differs(time, median)) contradicts(p, "time is %.9g s, the samples' median %.9g", time, median);
 }
 
+/* B/s that a case on a GPU can move at most; infinite where the record does not tell. Buffers that rotate, or do not
+ * fit twice the cache, come from memory. */
+static double most_bandwidth(const json_t *record, double footprint, double copy, double cache) {
+  const json_t *gpu = json_object_get(json_object_get(record, "machine"), "gpu");
+  const int cold = strcmp(rb_json_text(json_object_get(record, "protocol"), "cache", ""), "cold") == 0;
+  if (footprint > 0 && (cold || footprint > 2 * number(gpu, "l2_bytes"))) return copy;
+  if (cold) return AGAIN * copy;
+  return isfinite(cache) ? fmax(copy, cache) : INFINITY; /* older records do not tell the cache's */
+}
+
 /* Against the record's own roofs and the board's power. */
 static void check_possible(const place *p, const json_t *record, const json_t *c) {
   const json_t *roofs = json_object_get(record, "roofs"), *work = json_object_get(c, "work"),
                *gpu = json_object_get(json_object_get(record, "machine"), "gpu");
   const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
-  const double time = rb_json_metric(c, "time"), bytes = number(work, "bytes"), flops = number(work, "flops");
+  const double time = rb_json_metric(c, "time"), bytes = number(work, "bytes"), flops = number(work, "flops"),
+               footprint = number(work, "footprint"), moved = footprint > 0 ? fmin(footprint, bytes) : bytes;
   const double copy = number(roofs, cuda ? "cuda/copy" : "cpu/copy"), cache = number(roofs, "cuda/l2"),
                fma = number(roofs, cuda ? "cuda/fma" : "cpu/fma");
   const double told = rb_json_metric(c, "percent_copy"), limit = number(gpu, "power_limit_watt"),
@@ -87,12 +100,20 @@ static void check_possible(const place *p, const json_t *record, const json_t *c
   if (isfinite(told) && bytes > 0 && copy > 0 && fabs(told / (100 * bytes / time / copy) - 1) > 1e-6)
     contradicts(p, "percent_copy is %.6g, its work, time and roof give %.6g", told, 100 * bytes / time / copy);
   if (!cuda) return; /* a CPU's caches are many, and others may run beside it */
-  if (bytes > 0 && bytes / time > BEYOND * fmax(copy, cache) &&
-      isfinite(cache)) /* older records do not tell the cache's */
-    contradicts(p, "moves %.3g B/s, the machine's memory and cache at most %.3g", bytes / time, fmax(copy, cache));
+  const double most = most_bandwidth(record, footprint, copy, cache);
+  if (moved > 0 && moved / time > BEYOND * most)
+    contradicts(p, "moves %.3g B/s, the machine's memory and cache at most %.3g", moved / time, most);
   if (flops > 0 && fma > 0 && flops / time > SHARED * BEYOND * fma)
     contradicts(p, "computes %.3g FLOP/s, the machine at most %.3g", flops / time, fma);
   if (power > POWER * limit) contradicts(p, "takes %.0f W, the board at most %.0f", power, limit);
+}
+
+static void check_limits(const place *p, const json_t *c) {
+  const json_t *v;
+  size_t i;
+  json_array_foreach(json_object_get(c, "verification"), i, v) if (!(number(v, "limit") <= LAX))
+      contradicts(p, "'%.80s' is verified to a limit of %.3g, which verifies nothing", rb_json_text(v, "name", "?"),
+                  number(v, "limit"));
 }
 
 rb_status rb_validate_record(const char *path, FILE *out, rb_validation *counts) {
@@ -114,6 +135,7 @@ rb_status rb_validate_record(const char *path, FILE *out, rb_validation *counts)
       continue;
     counts->cases++;
     check_timing(&here, c);
+    check_limits(&here, c);
     check_possible(&here, record, c);
   }
 done:

@@ -204,7 +204,9 @@ static rb_status time_and_verify(const rb_case_run *s, const rb_workload *w, con
   last = (rb_outcome){0};
   add_memory(r->c, w, r->memory_peak, r->rotations, &r->outcome);
   add_arithmetic_roofs(b, r->timing.median, &r->outcome);
-  const rb_case_roofs roofs = roofs_of(b);
+  rb_case_roofs roofs = roofs_of(b);
+  roofs.cache_bytes /= (size_t)r->rotations; /* shared by all sets of buffers */
+  r->outcome.footprint = (double)w->footprint(r->c);
   rb_case_verify_possible(&roofs, w->footprint(r->c), r->timing.median, &r->outcome);
   rb_outcome_verify(&r->outcome, "what the timer tells apart, as a part of a sample",
                     rb_timer_resolution(b->kind) / (r->timing.median * r->timing.batch), 0.05, "timer");

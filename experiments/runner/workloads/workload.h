@@ -41,6 +41,7 @@ typedef struct {
   rb_class_work classes[RB_MOST_CLASSES];
   int class_count;
   double flops, bytes;                  /* useful work of one run, the family's model */
+  double footprint;                     /* bytes that the buffers of one run hold; 0: not known */
   double pairs;                         /* of points, evaluated by one run; 0: the workload has none */
   double fetches;                       /* trilinear ones of the texture unit by one run; 0: the variant has none */
   double paper_flops, paper_bytes;      /* the paper's own count of the same run; 0: it has none */
