@@ -230,6 +230,12 @@ mkdir nothing
 expect 9 "0 records" "$bin" validate nothing
 expect 2 "no file gone" "$bin" validate gone
 
+# an older record tells what was not checked of it; one of today has nothing to tell
+expect 5 "Recorded by earlier rules; of 40 valid cases 40 not held against what the machine can do, 40 not run on new inputs" \
+  "$bin" report "$experiments/../results/nvidia-h200/brunn2020/table4"
+"$bin" run brunn2020/table2 --backend cpu --out today >/dev/null 2>&1
+ok "a record of today lacks no check" bash -c "'$bin' report today | tee today.txt | grep -q 'Table 2' && ! grep -q 'earlier rules' today.txt"
+
 # the model of more GPUs is what the committed record says
 root=$experiments/..
 of=$root/results/nvidia-h200-x2/ha2009/section4-5-gpus

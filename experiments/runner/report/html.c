@@ -6,6 +6,7 @@
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/compact.h"
+#include "experiments/runner/report/earlier_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static void put_provenance(FILE *f, const rb_judged *j) {
             json_array_size(json_object_get(j->record, "runs")));
   if (json_is_false(json_object_get(j->record, "complete")))
     fputs("<p class=\"small\">Not complete: cases of the preset are missing.</p>\n", f);
+  fputs("<div class=\"small\">", f), rb_earlier_rules_print(j->record, f), fputs("</div>\n", f);
 }
 
 static void put_section(FILE *f, const rb_judged *j, const rb_table *cells, const rb_table *claims) {

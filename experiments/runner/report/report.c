@@ -9,6 +9,7 @@
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
 #include "experiments/runner/report/compact.h"
+#include "experiments/runner/report/earlier_rules.h"
 #include "experiments/runner/report/latex.h"
 #include "experiments/runner/report/rejudge.h"
 #include "experiments/runner/report/tidy.h"
@@ -120,6 +121,7 @@ static void provenance(const rb_judged *j, FILE *out) {
     fprintf(out,
             "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked "
             "for.\n\n");
+  rb_earlier_rules_print(j->record, out);
 }
 
 /* Its lines, without control characters. */

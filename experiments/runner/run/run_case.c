@@ -103,11 +103,9 @@ void rb_case_verify_possible(const rb_case_roofs *r, size_t footprint, double se
   const int cached = footprint <= 2 * r->cache_bytes;
   const double bytes = fmin((double)footprint, o->bytes), memory = cached ? r->cache : r->copy;
   if (bytes > 0 && memory > 0)
-    rb_outcome_verify(o, "least traffic over the time, as a part of what memory can move", bytes / seconds / memory,
-                      MARGIN, cached ? r->cache_is : "measured copy");
+    rb_outcome_verify(o, RB_WITHIN_MEMORY, bytes / seconds / memory, MARGIN, cached ? r->cache_is : "measured copy");
   if (o->flops > 0 && r->fma > 0)
-    rb_outcome_verify(o, "arithmetic over the time, as a part of what the cores can do", o->flops / seconds / r->fma,
-                      SHARED * MARGIN, r->fma_is);
+    rb_outcome_verify(o, RB_WITHIN_ARITHMETIC, o->flops / seconds / r->fma, SHARED * MARGIN, r->fma_is);
 }
 
 /* A CPU's caches are not measured, and its multiply-adds are compiled C for any processor of its kind: bounds are
@@ -156,7 +154,7 @@ static rb_status run_on_new_inputs(const rb_workload *w, const rb_backend *b, vo
     RB_TRY(w->rescale(state, turn, FACTOR[0] / now));
     RB_TRY(timed_run(w, b, state, turn, &seconds));
   }
-  rb_outcome_verify(o, "time of a run on new inputs over the median", least / median, LIMIT, "median of the samples");
+  rb_outcome_verify(o, RB_ON_NEW_INPUTS, least / median, LIMIT, "median of the samples");
 done:
   return st;
 }

@@ -63,6 +63,10 @@ void rb_outcome_pictures(rb_outcome *o, const char *name, const rb_pictures *pic
 void rb_outcome_free(rb_outcome *o);
 /* The image that was read; file NULL: none. */
 void rb_outcome_data(rb_outcome *o, const char *file, const char *sha256);
+/* Names of what a run verifies beside the workload. */
+#define RB_WITHIN_MEMORY "least traffic over the time, as a part of what memory can move"
+#define RB_WITHIN_ARITHMETIC "arithmetic over the time, as a part of what the cores can do"
+#define RB_ON_NEW_INPUTS "time of a run on new inputs over the median"
 void rb_outcome_verify(rb_outcome *o, const char *name, double value, double limit, const char *against);
 
 /* An axis that a kind of case reads, and the values that it takes: one of the words below, or values separated by
