@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,11 +16,14 @@ static int is_special(const char *path) {
 rb_status rb_whole_file_name(rb_whole_file *w, const char *path) {
   *w = (rb_whole_file){0};
   if (strlen(path) >= sizeof w->path) return RB_FAIL(RB_EINVAL, "path too long: %.80s...", path);
-  snprintf(w->path, sizeof w->path, "%s", path);
-  if (is_special(path))
-    snprintf(w->partial, sizeof w->partial, "%s", path);
+  char *target = realpath(path, NULL); /* what a link points at is written, and the link stays */
+  if (target && strlen(target) >= sizeof w->path) free(target), target = NULL;
+  snprintf(w->path, sizeof w->path, "%s", target ? target : path);
+  free(target);
+  if (is_special(w->path))
+    snprintf(w->partial, sizeof w->partial, "%s", w->path);
   else /* two may write one file: each its own beginning */
-    snprintf(w->partial, sizeof w->partial, "%s.%ld.partial", path, (long)getpid());
+    snprintf(w->partial, sizeof w->partial, "%s.%ld.partial", w->path, (long)getpid());
   return RB_OK;
 }
 
@@ -27,7 +31,7 @@ rb_status rb_whole_file_open(rb_whole_file *w, const char *path) {
   rb_status st = RB_OK;
   RB_TRY(rb_whole_file_name(w, path));
   const int fd =
-      open(w->partial, (strcmp(w->partial, path) == 0 ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
+      open(w->partial, (strcmp(w->partial, w->path) == 0 ? 0 : O_CREAT | O_TRUNC) | O_WRONLY | O_CLOEXEC, 0666);
   w->f = fd >= 0 ? fdopen(fd, "wb") : NULL;
   RB_CHECK(w->f, RB_EIO, "cannot write %s: %s", w->partial, strerror(errno));
 done:

@@ -262,6 +262,9 @@ junit_is_sound() { # as many elements as its head counts, all names different
     exit !($t == 0 && $f == $failed && $s == $skipped && /property name="cpu" value="[^"]+"/)' "$1"
 }
 ok "its counts are those of its elements, its names differ" junit_is_sound check.xml
+mkdir elsewhere && echo old >elsewhere/target.xml && ln -s elsewhere/target.xml linked.xml
+expect 0 "" "$bin" check field --variant cpu/omp --largest 1 --junit linked.xml
+ok "a link stays, and what it points at is written" bash -c "test -L linked.xml && grep -q testsuite elsewhere/target.xml"
 expect 0 "skipped" "$bin" check field compose --junit two.xml --largest 10
 ok "so with several families, and skips have a reason" junit_is_sound two.xml
 expect 2 "nearest is interp" "$bin" check intrep

@@ -72,7 +72,7 @@ static void errors_are_told(void **s) {
   rejected(HEAD "methods:\n  - {label: A, kind: intrep, variant: cpu/omp, basis: linear}\n" AXES COLUMNS, RB_EFORMAT,
            "x.yaml:8: method 'A': unknown kind 'intrep'");
   rejected(HEAD METHODS AXES COLUMNS
-           "claims:\n  - {id: c, text: t, metric: time, left: A, right: C, relation: \"<=\", factor: 1}\n",
+           "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: C, relation: \"<=\", factor: 1}\n",
            RB_EFORMAT, "x.yaml:16: claim 'c': no method 'C'");
   rejected(HEAD METHODS AXES "  - {name: sise, quick: [\"8\"]}\n" COLUMNS, RB_EFORMAT,
            "x.yaml:13: axis 'sise': no method reads it; kind interp reads size data points");
@@ -80,15 +80,15 @@ static void errors_are_told(void **s) {
            "claims:\n  - {id: c, text: t, metric: time, left: A, right: published, relation: \"<=\", factor: 1}\n",
            RB_EFORMAT, "no column shows 'time'");
   rejected(HEAD METHODS AXES COLUMNS
-           "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, where: "
+           "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, where: "
            "\"sise=8\"}\n",
            RB_EFORMAT, "where 'sise=8'");
   rejected(
       HEAD METHODS AXES COLUMNS
-      "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, spread: sise}\n",
+      "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, spread: sise}\n",
       RB_EFORMAT, "spread 'sise': an axis");
   rejected(HEAD METHODS AXES COLUMNS
-           "claims:\n  - {id: c, text: t, metric: time, left: A, right: \"1\", relation: \"<=\", factor: 1, spread: "
+           "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: \"1\", relation: \"<=\", factor: 1, spread: "
            "size}\n",
            RB_EFORMAT, "with a method on the right");
 }
@@ -151,7 +151,7 @@ static void cases_have_names(void **s) {
 static void nothing_is_ignored(void **s) {
   (void)s;
   static const char claim[] =
-      "claims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", factor: 1, ";
+      "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, ";
   char text[2048];
   refused(HEAD METHODS AXES "  - {name: size, quick: [\"8\"]}\n" COLUMNS, "two axes are named 'size'");
   refused(HEAD METHODS "axes:\n  - {name: size, quick: [\"8\"]}\n  - {name: data, quick: [phantm]}\n" COLUMNS,
@@ -178,15 +178,19 @@ static void nothing_is_ignored(void **s) {
   refused(text, "axis points has no value 'smoth'");
   snprintf(text, sizeof text, "%s%sat: \"size=63\"}\n", HEAD METHODS AXES COLUMNS, claim);
   refused(text, "axis size has no value '63'");
+  snprintf(text, sizeof text,
+           "%sclaims:\n  - {id: c, text: t, metric: tme, left: A, right: B, relation: \"<=\", factor: 1}\n",
+           HEAD METHODS AXES COLUMNS);
+  refused(text, "no column shows 'tme'");
   static const char *const numbers[] = {"factor: nan", "factor: inf", "factor: 0"};
   for (int i = 0; i < 3; i++) {
     snprintf(text, sizeof text,
-             "%sclaims:\n  - {id: c, text: t, metric: time, left: A, right: B, relation: \"<=\", %s}\n",
+             "%sclaims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", %s}\n",
              HEAD METHODS AXES COLUMNS, numbers[i]);
     refused(text, "a finite number other than 0");
   }
   refused(HEAD METHODS AXES COLUMNS
-          "claims:\n  - {id: c, text: t, metric: time, left: A, right: \"-inf\", relation: \"<=\", factor: 1}\n",
+          "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: \"-inf\", relation: \"<=\", factor: 1}\n",
           "neither a finite number nor a method");
   refused(HEAD METHODS AXES
           "columns:\n  - {name: e, metric: e, title: e, class: numeric, tolerance: inf, reason: r}\n",

@@ -50,4 +50,10 @@ static inline int reads_scheme(const char *kind) {
   return strcmp(kind, "gradient") == 0 || strcmp(kind, "divergence") == 0 || strcmp(kind, "partial-x3") == 0;
 }
 static inline int reads_sums(const char *kind) { return strcmp(kind, "surface-distance") == 0; }
+/* Whether a column shows it. */
+static inline int has_metric(const rb_descriptor *d, const char *metric) {
+  for (unsigned i = 0; i < d->columns_count; i++)
+    if (strcmp(d->columns[i].metric, metric) == 0) return 1;
+  return 0;
+}
 #endif

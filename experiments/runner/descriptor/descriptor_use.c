@@ -153,6 +153,8 @@ static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
              "claim '%s': factor %g; a finite number other than 0", c->id, c->factor);
     CHECK_AT(has_label(d, c->right) || strcmp(c->right, "published") == 0 || isfinite(strtod(c->right, NULL)),
              "id:", c->id, "claim '%s': right '%s' is neither a finite number nor a method", c->id, c->right);
+    CHECK_AT(has_metric(d, c->metric), "id:", c->id,
+             "claim '%s': no column shows '%s'; a metric of claims is seen in the table, too", c->id, c->metric);
     CHECK_AT(!c->axis == !c->values_count, "id:", c->id, "claim '%s': axis and values belong together", c->id);
     for (unsigned k = 0; k < c->values_count; k++)
       CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id,

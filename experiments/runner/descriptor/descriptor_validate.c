@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int has_metric(const rb_descriptor *d, const char *metric) {
-  for (unsigned i = 0; i < d->columns_count; i++)
-    if (strcmp(d->columns[i].metric, metric) == 0) return 1;
-  return 0;
-}
 static int has_axis(const rb_descriptor *d, const char *name) {
   for (unsigned i = 0; i < d->axes_count; i++)
     if (strcmp(d->axes[i].name, name) == 0) return 1;
