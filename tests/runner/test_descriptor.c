@@ -83,14 +83,15 @@ static void errors_are_told(void **s) {
            "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, where: "
            "\"sise=8\"}\n",
            RB_EFORMAT, "where 'sise=8'");
+  rejected(HEAD METHODS AXES COLUMNS
+           "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, spread: "
+           "sise}\n",
+           RB_EFORMAT, "spread 'sise': an axis");
   rejected(
       HEAD METHODS AXES COLUMNS
-      "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: B, relation: \"<=\", factor: 1, spread: sise}\n",
-      RB_EFORMAT, "spread 'sise': an axis");
-  rejected(HEAD METHODS AXES COLUMNS
-           "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: \"1\", relation: \"<=\", factor: 1, spread: "
-           "size}\n",
-           RB_EFORMAT, "with a method on the right");
+      "claims:\n  - {id: c, text: t, metric: error_rms, left: A, right: \"1\", relation: \"<=\", factor: 1, spread: "
+      "size}\n",
+      RB_EFORMAT, "with a method on the right");
 }
 
 /* What may stand in an old record, but not in a descriptor that is run. */
