@@ -112,7 +112,9 @@ mkdir -p machines/intel-xeon-e5-2643-v3-one-thread/shooting2018/table1 && echo k
 expect 0 "intel-xeon-e5-2643" "$bin" report "$experiments"/../results/nvidia-h200/shooting2018/table1/paper.json --published machines
 ok "an interrupted run keeps its journal beside them" grep -q kept machines/intel-xeon-e5-2643-v3-one-thread/shooting2018/table1/paper.journal
 if command -v gnuplot >/dev/null; then
-  expect 0 "plots in" "$bin" report "$record" --plots
+  expect 0 "plots in" "$bin" report "$record" --plots --pdf
+  ok "PDF, too" bash -c "head -c 5 '$(dirname "$record")'/*.pdf | grep -q PDF"
+  expect 2 "goes with --plots" "$bin" report "$record" --pdf
   ok "a plot is drawn" test -s "$(dirname "$record")/time.png" -a -s "$(dirname "$record")/time.svg"
 fi
 

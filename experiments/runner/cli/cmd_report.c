@@ -25,6 +25,7 @@ static const char report_help[] =
     "one header\n"
     "  --plots                      draw figures beside each record (SVG and PNG; sets of landmarks PNG, their film "
     "GIF); needs gnuplot\n"
+    "  --pdf                        with --plots: PDF, too, for papers\n"
     "  --write                      write table.txt, .md, .csv or .tex beside each record instead of to stdout; "
     "beside a larger preset's\n"
     "                               record a smaller one's is table-PRESET.txt, its plots likewise\n"
@@ -152,6 +153,8 @@ int rb_cmd_report(int argc, char **argv) {
       html = value;
     } else if (strcmp(argv[i], "--plots") == 0) {
       o.plots = 1;
+    } else if (strcmp(argv[i], "--pdf") == 0) {
+      o.pdf = 1;
     } else if (strcmp(argv[i], "--summary") == 0) {
       o.summary = 1;
     } else if (strcmp(argv[i], "--write") == 0) {
@@ -168,6 +171,7 @@ int rb_cmd_report(int argc, char **argv) {
       p.given[p.count++] = argv[i];
     }
   }
+  if (o.pdf && !o.plots) return rb_usage("report", "--pdf goes with --plots");
   if (o.summary && (o.plots || o.write || o.published || o.rejudge))
     return rb_usage("report", "--summary goes with --format alone");
   if (html && (o.summary || o.plots || o.write || o.published || o.rejudge))

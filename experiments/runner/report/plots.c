@@ -157,7 +157,7 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *name, 
 
 /* The whole script: title, style, and the commands once an output: a GIF of an animation, else SVG and PNG. */
 static void write_script(const rb_judged *j, const rb_plot *p, const char *folder, const char *style,
-                         const char *stem, const char *commands, FILE *script) {
+                         const char *stem, const char *commands, int pdf, FILE *script) {
   const char *machine = rb_json_text(json_object_get(j->record, "machine"), "name", "");
   const int moving = strcmp(p->kind, "animation") == 0, many = strcmp(p->kind, "trajectories") == 0,
             pictures = strcmp(p->kind, "panels") == 0,
@@ -180,9 +180,13 @@ static void write_script(const rb_judged *j, const rb_plot *p, const char *folde
     fprintf(script, "%s size %d,%d\nset output '%s.%s'\n%s",
             k ? "set terminal pngcairo enhanced font 'sans,11'" : "set terminal svg enhanced font 'sans,11'",
             wide ? 1500 : 960, 560, stem, k ? "png" : "svg", commands);
+  if (pdf && !moving) /* inches, as wide as a page's text or its column */
+    fprintf(script, "set terminal pdfcairo enhanced font 'sans,9' size %s\nset output '%s.pdf'\n%s",
+            wide ? "13.4in,5in" : "8.6in,5in", stem, commands);
 }
 
-static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int *drawn) {
+static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, const char *suffix, int pdf,
+                      int *drawn) {
   rb_status st = RB_OK;
   const char *home;
   char data_path[4300] = "", script_path[4300] = "", style[4300], stem[160];
@@ -204,7 +208,7 @@ static rb_status draw(const rb_judged *j, const rb_plot *p, const char *folder, 
   fclose(body);
   body = NULL;
   RB_CHECK(series >= 0, RB_EFORMAT, "%s", rb_message());
-  write_script(j, p, folder, style, stem, text, script);
+  write_script(j, p, folder, style, stem, text, pdf, script);
   fclose(data), data = NULL;
   fclose(script), script = NULL;
   if (series) {
@@ -222,12 +226,12 @@ done:
   return st;
 }
 
-rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int *drawn) {
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int pdf, int *drawn) {
   rb_status st = RB_OK;
   char absolute[4096];
   RB_CHECK(realpath(folder, absolute), RB_ENOTFOUND, "no folder %s", folder);
   for (unsigned i = 0; i < j->descriptor->plots_count; i++)
-    RB_TRY(draw(j, &j->descriptor->plots[i], absolute, suffix, drawn));
+    RB_TRY(draw(j, &j->descriptor->plots[i], absolute, suffix, pdf, drawn));
 done:
   return st;
 }

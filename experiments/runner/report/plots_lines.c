@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Published points belong to the methods that the paper lists, not to rows that borrow their values. */
+/* Published points belong to the methods that the paper lists, not to rows that borrow their values: numeric ones are
+ * borrowed, times never. */
 static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c) {
-  for (unsigned m = 0; m < j->descriptor->methods_count; m++)
-    if (j->descriptor->methods[m].published_as &&
-        strcmp(j->descriptor->methods[m].label, rb_json_text(c, "method", "")) == 0)
-      return NAN;
+  const rb_descriptor *d = j->descriptor;
+  int borrowed = 0;
+  for (unsigned k = 0; k < d->columns_count && p->published; k++)
+    if (strcmp(d->columns[k].name, p->published) == 0) borrowed = d->columns[k].class == RB_NUMERIC;
+  for (unsigned m = 0; borrowed && m < d->methods_count; m++)
+    if (d->methods[m].published_as && strcmp(d->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
   const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
   char bound;
   return printed ? rb_printed_number(printed, &bound) : NAN;
@@ -23,6 +26,18 @@ static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c
 static double x_of(const rb_plot *p, const json_t *c) {
   const char *axis = rb_json_text(json_object_get(c, "axes"), p->x, NULL);
   return axis ? strtod(axis, NULL) : rb_json_metric(c, p->x);
+}
+
+/* The same for a case that was not run, as those of values printed only: where a measured one at its axes stands. */
+static double x_beside(const rb_judged *j, const rb_plot *p, const json_t *of) {
+  double x = x_of(p, of);
+  size_t i;
+  json_t *c;
+  json_array_foreach(json_object_get(j->record, "cases"), i, c) {
+    if (x == x) break;
+    if (json_equal(json_object_get(c, "axes"), json_object_get(of, "axes"))) x = x_of(p, c);
+  }
+  return x;
 }
 
 /* The metric y of method `relative_to` at the same point of all axes. */
@@ -51,40 +66,38 @@ static void extend(extent *e, double y) {
   if (y == y) e->least = fmin(e->least, y), e->most = fmax(e->most, y);
 }
 
+/* What one method shows in one panel. */
+typedef struct {
+  int block; /* of the data file; -1: nothing */
+  int measured, published;
+} curve;
+
 /* One block a method and panel: x, ours, published. */
 static int write_series(const rb_judged *j, const rb_plot *p, const char *method, const char *panel, FILE *f,
-                        int *has_published, extent *e) {
+                        curve *s, extent *e) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i;
   json_t *c;
   int points = 0;
   json_array_foreach(cases, i, c) {
     const json_t *axes = json_object_get(c, "axes");
-    if (strcmp(rb_json_text(c, "method", ""), method) != 0 || strcmp(rb_json_text(c, "status", ""), "valid") != 0)
+    const int printed_only = strcmp(rb_json_text(c, "kind", ""), "published") == 0;
+    if (strcmp(rb_json_text(c, "method", ""), method) != 0 ||
+        (strcmp(rb_json_text(c, "status", ""), "valid") != 0 && !printed_only))
       continue;
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
     if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
-    if (y != y || x_of(p, c) != x_of(p, c)) continue;
-    fprintf(f, "%.9g %.9g ", x_of(p, c), y);
+    const double x = x_beside(j, p, c);
+    if ((y != y && !(printed_only && theirs == theirs)) || x != x) continue;
+    fprintf(f, "%.9g %.9g %.9g\n", x, y, theirs);
     extend(e, y), extend(e, theirs);
-    if (theirs == theirs) {
-      fprintf(f, "%.9g\n", theirs);
-      *has_published = 1;
-    } else {
-      fprintf(f, "nan\n");
-    }
+    s->measured |= y == y, s->published |= theirs == theirs;
     points++;
   }
   if (points) fprintf(f, "\n\n");
   return points;
 }
-
-/* What one method shows in one panel. */
-typedef struct {
-  int block; /* of the data file; -1: nothing */
-  int published;
-} curve;
 
 /* Write the data of all panels; the number of series. */
 static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel, curve *all,
@@ -95,8 +108,7 @@ static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const 
     for (unsigned m = 0; m < d->methods_count; m++) {
       curve *s = &all[(unsigned)q * d->methods_count + m];
       *s = (curve){.block = -1};
-      if (plotted(p, d->methods[m].label) &&
-          write_series(j, p, d->methods[m].label, panel[q], data, &s->published, e))
+      if (plotted(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, s, e))
         s->block = blocks++;
     }
   return blocks;
@@ -105,18 +117,20 @@ static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const 
 /* One key for all panels, at the right: an entry for every method that any of them shows. */
 static void common_key(const rb_descriptor *d, int panels, const curve *all, const char **separator, FILE *script) {
   for (unsigned m = 0; m < d->methods_count; m++) {
-    int shown = 0, published = 0;
+    int measured = 0, published = 0;
     for (int q = 0; q < panels; q++) {
       const curve *s = &all[(unsigned)q * d->methods_count + m];
-      shown |= s->block >= 0, published |= s->published;
+      measured |= s->measured, published |= s->published;
     }
-    if (!shown) continue;
-    fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, m % 12 + 1);
-    rb_plot_quoted(script, d->methods[m].label);
-    *separator = ", \\\n    ";
+    if (measured) {
+      fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, m % 12 + 1);
+      rb_plot_quoted(script, d->methods[m].label);
+      *separator = ", \\\n    ";
+    }
     if (!published) continue;
     fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title ", *separator, m % 12 + 1);
     rb_plot_with(script, "", d->methods[m].label, ".', published'");
+    *separator = ", \\\n    ";
   }
 }
 
@@ -124,13 +138,15 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
                        const char **separator, FILE *script) {
   for (unsigned m = 0; m < d->methods_count; m++) {
     if (panel[m].block < 0) continue;
-    fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block,
-            m % 12 + 1);
-    *separator = ", \\\n    ";
-    if (panels > 1)
-      fprintf(script, "notitle");
-    else
-      rb_plot_with(script, "title ", d->methods[m].label, "");
+    if (panel[m].measured) {
+      fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block,
+              m % 12 + 1);
+      *separator = ", \\\n    ";
+      if (panels > 1)
+        fprintf(script, "notitle");
+      else
+        rb_plot_with(script, "title ", d->methods[m].label, "");
+    }
     if (!panel[m].published) continue;
     fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path,
             panel[m].block, m % 12 + 1);
@@ -138,6 +154,7 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
       fprintf(script, "notitle");
     else
       rb_plot_with(script, "title ", d->methods[m].label, ".', published'");
+    *separator = ", \\\n    ";
   }
 }
 
@@ -187,6 +204,7 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
   fprintf(script, "set format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "",
           p->log_y ? "set logscale y 10\n" : "unset format y\n");
+  if (strcmp(p->y, "bandwidth") == 0) fputs("set format y '%.0s %cB/s'\nunset ylabel\n", script);
   if (panels == 1)
     fprintf(script, "set key outside right font ',10'\n");
   else

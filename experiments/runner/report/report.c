@@ -336,7 +336,7 @@ rb_status rb_report(const char *path, const rb_report_options *o, rb_verdicts *s
   }
   if (o->plots) {
     int drawn = 0;
-    RB_TRY(rb_plots_draw(&j, folder, suffix, &drawn));
+    RB_TRY(rb_plots_draw(&j, folder, suffix, o->pdf, &drawn));
     if (drawn) fprintf(o->names, "%d plots in %s\n", drawn, folder);
   }
 done:

@@ -12,6 +12,7 @@ typedef struct {
   rb_format format;
   FILE *out, *names;     /* tables; names of the files that were written */
   int plots;             /* draw SVG and PNG beside each record */
+  int pdf;               /* and PDF */
   int write;             /* write tables beside each record instead of to `out` */
   int summary;           /* a line a record instead of its tables */
   int rejudge;           /* first put today's descriptor and published values into each record */
@@ -26,7 +27,7 @@ rb_status rb_report(const char *path, const rb_report_options *options, rb_verdi
 
 /* Draw all plots of the record into `folder`, their names ending in `suffix`. RB_EUNSUPPORTED when gnuplot is absent.
  */
-rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int *drawn);
+rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int pdf, int *drawn);
 
 /* Records below results/ (or `root`): paths sorted. */
 int rb_records_list(const char *root, char out[][4096], int most);
