@@ -115,6 +115,8 @@ if command -v gnuplot >/dev/null; then
   expect 0 "plots in" "$bin" report "$record" --plots --pdf
   ok "PDF, too" bash -c "head -c 5 '$(dirname "$record")'/*.pdf | grep -q PDF"
   expect 2 "goes with --plots" "$bin" report "$record" --pdf
+  mkdir printed && cp "$experiments/../results/nvidia-h200/demons2020/figure9/paper.json" printed && "$bin" report printed --plots >/dev/null 2>&1
+  ok "what is printed of a program that is not run here is drawn, a bound is not" bash -c "grep -q '^1.319552 nan 0.347' printed/total.dat && ! grep -q 2200 printed/total.dat"
   ok "a plot is drawn" test -s "$(dirname "$record")/time.png" -a -s "$(dirname "$record")/time.svg"
 fi
 

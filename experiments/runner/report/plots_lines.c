@@ -18,8 +18,9 @@ static double published_at(const rb_judged *j, const rb_plot *p, const json_t *c
   for (unsigned m = 0; borrowed && m < d->methods_count; m++)
     if (d->methods[m].published_as && strcmp(d->methods[m].label, rb_json_text(c, "method", "")) == 0) return NAN;
   const char *printed = p->published ? rb_published_value(j, c, p->published, NULL) : NULL;
-  char bound;
-  return printed ? rb_printed_number(printed, &bound) : NAN;
+  char bound = '\0';
+  const double value = printed ? rb_printed_number(printed, &bound) : NAN;
+  return bound ? NAN : value; /* ">2200" is no point of a curve */
 }
 
 /* Where a case stands on the x axis: the value of an axis of the experiment, or of a metric. */
