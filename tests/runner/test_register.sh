@@ -36,6 +36,13 @@ ball() { # FILE CENTRE VALUE
 ball one.nii 10 1
 ball two.nii 13 2
 ball three.nii 13 1
+# noise that differs a little: moving makes it worse, and iterations without a test for an early end must not hide that
+perl -e 'for my $k (0, 1) { srand 1; my $n = 24; my $h = "\0" x 352;
+    substr($h, 0, 4) = pack("l", 348); substr($h, 40, 16) = pack("s8", 3, $n, $n, $n, 1, 1, 1, 1); substr($h, 70, 4) = pack("s2", 2, 8);
+    substr($h, 76, 32) = pack("f8", (1) x 8); substr($h, 108, 4) = pack("f", 352); substr($h, 344, 4) = "n+1\0";
+    open F, ">", "noise-$k.nii"; print F $h; print F chr(int(rand 200) + ($k && $_ % 3 == 0 ? 9 : 1)) for 1 .. $n ** 3; close F }'
+expect 6 "the difference grew: .*; the last iterate is in grew" "$bin" register demons --template noise-0.nii --reference noise-1.nii --variant cpu --iterations 10 --stop 0 --sigma-fluid 1 --sigma-diffusion 1 --out grew
+ok "and says so in metrics.json" grep -q '"end": "the difference grew"' grew/metrics.json
 expect 6 "nothing moved" "$bin" register demons --template one.nii --reference three.nii --variant cpu --out still
 ok "and says so in metrics.json" grep -q '"end": "nothing moved"' still/metrics.json
 # registration happens in the world: one and the same image 3 mm apart is 3 voxels apart; far apart it is refused

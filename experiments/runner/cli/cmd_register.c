@@ -219,8 +219,8 @@ static int exit_code_of_end(const rb_register_request *r, const rb_solution *s) 
   if (s->as_asked) return RB_EXIT_OK;
   fflush(stdout); /* the reason comes last wherever both streams go */
   if (r->team->rank == 0)
-    fprintf(stderr, "regbench register: %s%s%s; the best iterate is in %s\n", rb_solver_end_name(s->end),
-            s->advice ? ": " : "", s->advice ? s->advice : "", r->out);
+    fprintf(stderr, "regbench register: %s%s%s; the %s iterate is in %s\n", rb_solver_end_name(s->end),
+            s->advice ? ": " : "", s->advice ? s->advice : "", s->end == RB_END_DIVERGED ? "last" : "best", r->out);
   return s->end == RB_END_INTERRUPTED ? RB_EXIT_INTERRUPTED : RB_EXIT_NOT_CONVERGED;
 }
 
