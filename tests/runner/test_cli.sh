@@ -321,6 +321,10 @@ all=$("$bin" check gausssum --variant cpu/omp | tail -1)
 ok "check leaves large sets out: ${few%% *} of ${all%% *}" test "${few%% *}" -gt 0 -a "${few%% *}" -lt "${all%% *}"
 expect 0 "cpu/copy +[0-9.]+ [MGT]B/s" "$bin" probe cpu/copy --samples 3
 expect 2 "no variant" "$bin" probe cpu/cpoy
+expect 0 "probe.json" "$bin" probe cpu/copy --samples 3 --out probed
+ok "a record of roofs names machine, commit and values" perl -MJSON::PP -0ne 'my $r = decode_json $_; exit !($r->{schema} eq "regbench-probe" && $r->{machine}{slug} && $r->{regbench}{commit} && $r->{roofs}[0]{value} > 1e8 && $r->{roofs}[0]{unit} eq "B/s")' probed/*/probe.json
+expect 9 "no records" "$bin" report probed
+expect 8 "cannot make folder" "$bin" probe cpu/copy --samples 3 --out /dev/null/x
 expect 0 "regbench" "$bin" doctor
 
 # scripts/record: a program of ours in regbench's place tells what it is asked for
@@ -332,6 +336,11 @@ if [ "$1" = report ]; then
   exit
 fi
 [ "$1" != doctor ] || exit 0
+if [ "$1" = probe ]; then
+  echo "$@" >>probed-for
+  mkdir -p recorded/host && echo '{}' >recorded/host/probe.json
+  exit
+fi
 echo "$@" >>asked
 mkdir -p "recorded/host/$2" && printf '{\n "complete": true,\n}\n' >"recorded/host/$2/paper.json"
 STANDIN
@@ -344,6 +353,7 @@ expect 8 "made by other code; remove recorded/host/shooting2018/table1/paper.jso
 ok "record leaves alone what other code made" test "$(wc -l <asked)" = 1
 rm changed
 expect 0 "demons2020/table1: exit 0" "$record" --program ./stand-in --out recorded
+ok "record measures the machine's roofs, once" test "$(cat probed-for)" = "probe --out recorded"
 ok "record makes every experiment" test "$(wc -l <asked)" = "$(find "$experiments" -name '*.yaml' | wc -l)"
 ok "record ends with an archive whose digests hold" bash -c "tar tzf recorded/records.tar.gz | grep -q shooting2018/table1/paper.json && cd recorded && tar xzOf records.tar.gz SHA256SUMS | sha256sum -c --quiet"
 expect 2 "whole number" "$record" --seconds soon

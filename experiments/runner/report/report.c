@@ -219,7 +219,8 @@ static int walk(const char *folder, char out[][4096], int most, int count, int d
     char path[4096];
     struct stat info;
     size_t n = strlen(e->d_name);
-    if (e->d_name[0] == '.' || strcmp(e->d_name, "schema") == 0) continue;
+    if (e->d_name[0] == '.' || strcmp(e->d_name, "schema") == 0 || strcmp(e->d_name, "probe.json") == 0)
+      continue; /* neither holds cases */
     if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &info) != 0)
       continue;
     if (S_ISDIR(info.st_mode) && depth < 5)
