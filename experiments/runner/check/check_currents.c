@@ -354,12 +354,14 @@ void rb_check_currents(rb_checker *c) {
         release(&e);
       }
       itself(c, (rb_dtype)t, (rb_currents_method)method);
+      rb_check_currents_surfaces(c, (rb_dtype)t, method, name_of((rb_currents_method)method));
     }
     sphere(c, (rb_dtype)t);
     circle(c, (rb_dtype)t);
     grids(c, (rb_dtype)t);
   }
   taylor(c, RB_CURRENTS_EXACT, 1);
+  taylor(c, RB_CURRENTS_CORRECTED, 0.5);
   taylor(c, RB_CURRENTS_CUBIC, 0.5);
   approximation(c);
   refused(c);
