@@ -61,6 +61,7 @@ int rb_golden_of_other_code(const rb_checker *c, char commit[32]);
 #include "kernels/registry/families.def"
 #undef RB_FAMILY
 void rb_check_demons(rb_checker *c);
+void rb_check_splat_known(rb_checker *c); /* called by rb_check_splat */
 /* Called by rb_check_currents: fixed sources, and for each way of adding up (an rb_currents_method, by its name) what
  * norms of surfaces promise. */
 void rb_check_currents_fixed(rb_checker *c);

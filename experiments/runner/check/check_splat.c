@@ -311,6 +311,7 @@ void rb_check_splat(rb_checker *c) {
       d.basis = RB_SPLAT_LINEAR;
       too_much(c, d);
     }
+  rb_check_splat_known(c);
 }
 
 void rb_check_splat_golden(rb_checker *c) {
