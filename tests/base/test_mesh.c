@@ -140,6 +140,62 @@ static void bad_files_are_refused(void **state) {
   rb_clear();
 }
 
+/* A triangle of 3 vertices as a GIFTI in one order of bytes and one coordinate system, [4] rows of text. */
+#define ARRAY_IN(intent, type, encoding, endian, order, system, data)                                          \
+  "<DataArray Intent=\"NIFTI_INTENT_" intent "\" DataType=\"NIFTI_TYPE_" type "\" ArrayIndexingOrder=\"" order \
+  "MajorOrder\" Dimensionality=\"2\" Dim0=\"" ROWS "\" Dim1=\"3\" Encoding=\"" encoding "\" Endian=\"" endian  \
+  "Endian\" ExternalFileName=\"\" ExternalFileOffset=\"\">" system "<Data>" data "</Data></DataArray>"
+#define SYSTEM(rows)                                                                                                 \
+  "<CoordinateSystemTransformMatrix><DataSpace>a</DataSpace><TransformedSpace>b</TransformedSpace><MatrixData>" rows \
+  "</MatrixData></CoordinateSystemTransformMatrix>"
+static void read_triangle(const char *bytes, const double want[9], const int32_t face[3]) {
+  rb_mesh m;
+  write_bytes("t.gii", bytes, strlen(bytes));
+  ok(rb_mesh_read(path, &m));
+  assert_true(m.vertices == 3 && m.faces == 1);
+  for (int v = 0; v < 3; v++)
+    for (int k = 0; k < 3; k++) assert_true(fabs(m.x[k * 3 + v] - want[3 * v + k]) < 1e-6);
+  /* the same cyclic order */
+  int first = 0;
+  while (first < 2 && m.face[first] != face[0]) first++;
+  for (int k = 0; k < 3; k++) assert_int_equal(m.face[(first + k) % 3], face[k]);
+  rb_mesh_free(&m);
+}
+static void gifti_of_other_orders_and_spaces(void **state) {
+  (void)state;
+  const double plain[9] = {0, 0, 0, 1, 0, 0, 0, 2, 0}, moved[9] = {10, 20, 30, 12, 20, 30, 10, 24, 30},
+               mirrored[9] = {0, 0, 0, -1, 0, 0, 0, 2, 0};
+  const int32_t face[3] = {0, 1, 2}, turned[3] = {0, 2, 1};
+#define ROWS "3"
+#define PLACES(system) ARRAY_IN("POINTSET", "FLOAT32", "ASCII", "Little", "Row", system, "0 0 0 1 0 0 0 2 0")
+#define PLACES_BIG /* float32, most significant byte first: 1 is 3f800000, 2 is 40000000 */ \
+  ARRAY_IN("POINTSET", "FLOAT32", "Base64Binary", "Big", "Row", "",                         \
+           "AAAAAAAAAAAAAAAAP4AAAAAAAAAAAAAAAAAAAEAAAAAAAAAA")
+#define PLACES_BY_COLUMN ARRAY_IN("POINTSET", "FLOAT32", "ASCII", "Little", "Column", "", "0 1 0 0 0 2 0 0 0")
+  enum { ROOM = 4096 };
+  char bytes[ROOM];
+  static const char *const points[] = {PLACES(""),
+                                       PLACES_BIG,
+                                       PLACES_BY_COLUMN,
+                                       PLACES(SYSTEM("2 0 0 10 0 2 0 20 0 0 2 30 0 0 0 1")),
+                                       PLACES(SYSTEM("-1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1")),
+                                       PLACES(SYSTEM("0 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1"))};
+#undef ROWS
+#define ROWS "1"
+  static const char *const faces[] = {
+      ARRAY_IN("TRIANGLE", "INT32", "ASCII", "Little", "Row", "", "0 1 2"),
+      ARRAY_IN("TRIANGLE", "INT32", "Base64Binary", "Big", "Row", "", "AAAAAAAAAAEAAAAC")};
+#undef ROWS
+  for (int f = 0; f < 2; f++)
+    for (int k = 0; k < 5; k++) {
+      snprintf(bytes, ROOM, GIFTI("%s%s"), points[k], faces[f]);
+      /* a mirror turns the faces, too, or outward became inward */
+      read_triangle(bytes, k == 3 ? moved : k == 4 ? mirrored : plain, k == 4 ? turned : face);
+    }
+  snprintf(bytes, ROOM, GIFTI("%s%s"), points[5], faces[0]);
+  refuse("t.gii", bytes, RB_EFORMAT, "is singular");
+}
+
 /* A GIFTI that was cut off anywhere is no surface, and no crash. */
 static void truncated_gifti(void **state) {
   (void)state;
@@ -226,11 +282,9 @@ static void isosurfaces_are_closed(void **state) {
 int main(void) {
   ok(rb_temporary_make(folder, sizeof folder));
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(files_give_back_what_they_hold),
-      cmocka_unit_test(bad_files_are_refused),
-      cmocka_unit_test(truncated_gifti),
-      cmocka_unit_test(orientation_is_found_and_mended),
-      cmocka_unit_test(isosurfaces_are_closed),
+      cmocka_unit_test(files_give_back_what_they_hold),   cmocka_unit_test(bad_files_are_refused),
+      cmocka_unit_test(gifti_of_other_orders_and_spaces), cmocka_unit_test(truncated_gifti),
+      cmocka_unit_test(orientation_is_found_and_mended),  cmocka_unit_test(isosurfaces_are_closed),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rb_temporary_remove(folder);
