@@ -334,12 +334,13 @@ expect 6 "the difference grew: take a smaller --step" "${atlas[@]}" --iterations
 expect 2 "name the folder of the checkpoints" "${atlas[@]}" --resume --images ball1.nii ball3.nii --out ac
 long=("$bin" register atlas --variant cpu-fft --iterations 600 --images ball1.nii ball2.nii ball3.nii)
 expect 0 "iterations 600" "${long[@]}" --out whole
+which=() # of the processes, as pkill chooses; none: all
 killed() { # COMMAND...: killed as soon as there is a checkpoint
   rm -rf saved ac
-  "$@" --checkpoint saved --checkpoint-minutes 0 --out ac >/dev/null 2>&1 &
+  "$@" --checkpoint saved --checkpoint-minutes 0 --out ac >killed.log 2>&1 &
   local child=$!
   for _ in $(seq 200); do [ -e saved/current ] && break; sleep 0.05; done
-  pkill -9 -P $child -x regbench 2>/dev/null || kill -9 $child
+  pkill -9 "${which[@]}" -P $child -x regbench 2>/dev/null || kill -9 $child
   wait $child 2>/dev/null
   ok "a killed run leaves no result" test ! -e ac/metrics.json
 }
@@ -382,6 +383,12 @@ if command -v mpirun >/dev/null; then
   killed "${several[@]}" "${long[@]}"
   expect 0 "iterations 600" "${several[@]:0:2}" -n 2 "${long[@]}" --checkpoint saved --resume --out ac
   for f in whole/*.nii.gz; do ok "two processes that go on from three make the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
+  which=(--newest) # one of three: the launcher ends the others and says which; what is saved works
+  killed "${several[@]}" "${long[@]}"
+  ok "the launcher tells of the process that was killed" grep -q "exited on signal 9" killed.log
+  ok "and no other process had to be waited for" test "$(pgrep -c -x regbench -P $$)" = 0
+  expect 0 "iterations 600" "${long[@]}" --checkpoint saved --resume --out ac
+  for f in whole/*.nii.gz; do ok "what goes on after one of three was killed makes the same ${f#whole/}" cmp -s "$f" "ac/${f#whole/}"; done
   expect 2 "3 processes for 2 images" "${several[@]}" "${atlas[@]}" --images ball1.nii ball2.nii --out am
   expect 2 "2 of 4 images cannot be used" "${several[@]}" "${atlas[@]}" --images ball1.nii zero.nii ball3.nii short.nii --out am
   expect 2 "works in one process and 3 were started" "${several[@]}" "$bin" register demons --template ball1.nii --reference ball2.nii --out am
