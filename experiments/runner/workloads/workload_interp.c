@@ -256,8 +256,10 @@ static rb_status verify_values(const state *s, const float *got, rb_outcome *o) 
   RB_TRY(reference(s, "cpu/ref", p.count, x, &by_oracle));
   rb_outcome_verify(o, "max |value - oracle|", greatest_difference(got, p.at, s->factor, by_oracle.values, p.count),
                     limit, rb_places_against(&p));
-  rb_outcome_verify(o, "rms of value - oracle", rms_difference(got, p.at, s->factor, by_oracle.values, p.count),
-                    limit_rms, rb_places_against(&p));
+  const double rms = rms_difference(got, p.at, s->factor, by_oracle.values, p.count);
+  rb_outcome_metric(o, "rounding_rms", rms / fabs(s->factor), "1",
+                    "sqrt(mean (value - oracle)^2) where the oracle looks");
+  rb_outcome_verify(o, "rms of value - oracle", rms, limit_rms, rb_places_against(&p));
   rb_places_tell(&p, o);
   if (p.all) goto done;
   RB_TRY(reference(s, "cpu/omp", s->n, s->host_points, &by_baseline));
