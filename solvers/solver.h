@@ -105,6 +105,7 @@ typedef struct {
   rb_solver_end end;
   int as_asked;                  /* the end is what the options ask for: nothing to warn of; convergence always is */
   const char *advice;            /* a remedy where there is one, else NULL */
+  const char *remark;            /* what a user must know of the options, whatever the end; NULL: nothing */
   double seconds, setup_seconds; /* the solve alone; buffers and inputs on the backend before it */
   rb_scalar *scalars, *parts;    /* parts: seconds of the solve's parts, where they were timed */
   int scalar_count, part_count;

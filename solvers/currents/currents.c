@@ -282,6 +282,8 @@ rb_status rb_currents_solve(rb_currents *s, rb_currents_watch *watch, void *cont
   for (int l = 0; l < r->levels && !stopped(s); l++) {
     const double begun = rb_now();
     RB_TRY(begin_level(s, &level[l]));
+    if (s->surfaces && (s->options.method + 1) % 4 != RB_CURRENTS_EXACT)
+      r->coarsest = fmax(r->coarsest, s->options.mesh > 0 ? s->options.mesh : 1 / level[l].sigma);
     r->level_seconds += rb_now() - begun;
     RB_TRY(solve_level(s, &level[l], watch, context, &moved, r, l + 1));
   }

@@ -70,7 +70,8 @@ typedef struct {
   rb_solver_end end;
   int iterations, levels;
   double image_before, image_after, surface_before, surface_after; /* relative: 1 at the start of the last level */
-  double drift;                                                    /* mean |h(x_v) - x_v(0)|, voxels */
+  double coarsest;                 /* spacing over sigma of any level's particle mesh; 0: none */
+  double drift;                    /* mean |h(x_v) - x_v(0)|, voxels */
   double seconds, setup_seconds;   /* of the iterations; of everything before the first of each level */
   double level_seconds;            /* of setup_seconds, what is made anew for each level */
   double parts[RB_CURRENTS_PARTS]; /* of seconds; 0 without a profile */

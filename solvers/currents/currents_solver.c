@@ -83,6 +83,10 @@ static rb_status solve(void *p, rb_solution *out) {
     out->end = RB_END_DIVERGED, out->as_asked = 0;
     out->advice = "take smaller --steps";
   }
+  if (r.coarsest > 1)
+    out->remark =
+        "a kernel is narrower than its particle mesh's spacing, where sums of surfaces are off by tens of per "
+        "cent: take wider --sigmas, a finer --mesh, or --method exact";
   if (r.end == RB_END_NO_FORCE) out->advice = "template and reference are equal";
   rb_solution_scalar(out, "images_before", r.image_before, "1",
                      "sum_k a_k/2 sum (P_k - Q_k)^2, a_k = weight over it");

@@ -72,6 +72,10 @@ ok "the surface has come closer: $exact before, $after after" perl -e 'exit !($A
 ok "and the posterior, too" perl -MJSON::PP -e 'local $/; open F, "<", "r/metrics.json"; my $m = decode_json(<F>); exit !($m->{classes}{after}{class_1}{dice} > 0.95 && $m->{classes}{before}{class_1}{dice} < 0.75 && $m->{jacobian}{min} > 0)'
 printf 'OFF\n4 2 0\n8 8 8\n14 8 9\n14 14 10\n8 14 9\n3 0 1 2\n3 0 2 3\n' >open.off
 expect 0 "open.off has 4 edges of one face \(open\)" "$bin" register currents --template-posteriors one.nii --reference-posteriors three.nii --template-surfaces open.off --reference-surfaces three.gii --variant cpu --sigmas 3 --steps 0.1 --iterations 2 --out ro
+narrow=("${anatomy[@]}" --sigmas 0.8 --steps 0.1 --iterations 2 --method plain)
+expect 0 "narrower than its particle mesh.s spacing, .* off by tens of per cent" "$bin" register currents "${narrow[@]}" --out rn
+ok "a finer mesh has no such warning" bash -c "! '$bin' register currents ${narrow[*]} --mesh 0.5 --out rn 2>&1 | grep narrower"
+expect 2 "is below a quarter of the grid" "$bin" register currents "${narrow[@]}" --sigmas 0.2 --out rn
 "$bin" measure surfaces one.gii three.gii --sigma 3 --method mesh >mesh.txt 2>/dev/null
 "$bin" measure surfaces one.gii three.gii --sigma 3 --method corrected >corrected.txt 2>/dev/null
 ok "mesh is the corrected particle mesh" bash -c "grep -q 'A - B' mesh.txt && cmp mesh.txt corrected.txt"

@@ -216,6 +216,7 @@ static int exit_code_of_failure(rb_status st) {
 
 /* The end of a solve as an exit code, told on stderr where it is not what was asked for. */
 static int exit_code_of_end(const rb_register_request *r, const rb_solution *s) {
+  if (s->remark && r->team->rank == 0) fprintf(stderr, "regbench register: %s\n", s->remark);
   if (s->as_asked) return RB_EXIT_OK;
   fflush(stdout); /* the reason comes last wherever both streams go */
   if (r->team->rank == 0)
