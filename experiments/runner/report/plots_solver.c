@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plots of solver experiments: stacked bars of what takes the time, error over time, slices. */
 #include "experiments/runner/report/plots.h"
+#include "experiments/runner/workloads/panels.h"
 
 #include "experiments/runner/base/picture.h"
 #include "experiments/runner/record/record.h"
@@ -238,6 +239,28 @@ static json_t *panels_of_one(const json_t *cases, const char **title) {
   return NULL;
 }
 
+/* What colours mean, along the lower border of a picture: a bar of determinants, or the velocity's components. */
+static void colour_key(const char *title, FILE *script) {
+  enum { STEPS = 32 };
+  static const char *const components[] = {"red: x", "green: y", "blue: z"};
+  fputs("unset object\nunset label\n", script);
+  for (int k = 0; k < STEPS && strncmp(title, RB_DETERMINANT_TITLE, strlen(RB_DETERMINANT_TITLE)) == 0; k++) {
+    unsigned char c[3];
+    const double from = 0.1 + 0.8 * k / STEPS, to = 0.1 + 0.8 * (k + 1) / STEPS;
+    rb_determinant_colour(2 * (k + 0.5) / STEPS, c);
+    fprintf(
+        script,
+        "set object %d rect from graph %.4f,0.03 to graph %.4f,0.07 front fc rgb '#%02x%02x%02x' fs solid noborder\n",
+        k + 1, from, to, c[0], c[1], c[2]);
+    if (k % (STEPS / 2) == 0 || k == STEPS - 1)
+      fprintf(script, "set label '%d' at graph %.4f,0.11 center front tc rgb 'white' font ',9'\n",
+              2 * (k + 1) / STEPS, k == STEPS - 1 ? to : from);
+  }
+  for (int a = 0; a < 3 && strncmp(title, RB_VELOCITY_TITLE, strlen(RB_VELOCITY_TITLE)) == 0; a++)
+    fprintf(script, "set label '%s' at graph %.2f,0.06 center front tc rgb 'white' font ',9'\n", components[a],
+            0.2 + 0.3 * a);
+}
+
 /* In two rows the panels of the first valid case that has any; else the slices of all cases side by side. `data` gets
  * their pixels one after the other. */
 int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
@@ -270,6 +293,7 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
     char *comma = strrchr(title, ',');
     if (comma && comma[1] == ' ') memmove(comma, comma + 1, strlen(comma)), *comma = '\n';
     rb_plot_with(script, "set title ", title, " font ',10' noenhanced\n");
+    colour_key(title, script);
     fprintf(script,
             "set xrange [0:%d]\nset yrange [0:%d]\nplot '%s' binary skip=%ld array=(%d,%d) flipy format='%s' using "
             "%s with rgbimage\n",

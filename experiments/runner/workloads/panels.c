@@ -48,8 +48,7 @@ static rb_status add(rb_pictures *panels, const char *view_name, const char *tit
   return rb_pictures_add(panels, name, s->width, s->height, channels, pixels);
 }
 
-/* Blue at 0, green at 1, yellow from 2 on. */
-static void determinant_colour(double d, unsigned char rgb[3]) {
+void rb_determinant_colour(double d, unsigned char rgb[3]) {
   static const double stops[3][3] = {{0.05, 0.15, 0.55}, {0.15, 0.65, 0.35}, {0.98, 0.90, 0.15}};
   double t = d <= 0 ? 0 : d >= 2 ? 2 : d;
   int k = t < 1 ? 0 : 1;
@@ -105,8 +104,8 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
   for (int i = 0; i < count; i++)
     px[i] = byte_of(1 - fabs((double)(f->warped[s.voxel[i]] - f->reference[s.voxel[i]])));
   RB_TRY(add(panels, v.name, "mismatch after", &s, 1, px));
-  for (int i = 0; i < count; i++) determinant_colour((double)f->det[s.voxel[i]], px + 3 * i);
-  RB_TRY(add(panels, v.name, "det F in [0, 2]", &s, 3, px));
+  for (int i = 0; i < count; i++) rb_determinant_colour((double)f->det[s.voxel[i]], px + 3 * i);
+  RB_TRY(add(panels, v.name, RB_DETERMINANT_TITLE, &s, 3, px));
   if (!f->velocity) {
     checkerboard(f->reference, f->template_image, &s, px);
     RB_TRY(add(panels, v.name, "checkerboard before", &s, 1, px));
@@ -119,12 +118,12 @@ static rb_status one_view(const rb_pair *pair, const rb_panel_fields *f, const f
     for (int a = 0; a < 3; a++)
       px[3 * i + a] = length > 0 ? byte_of(fabs((double)f->velocity[(2 - a) * n + s.voxel[i]]) / sqrt(length)) : 0;
   }
-  if (f->velocity) RB_TRY(add(panels, v.name, "velocity |x| |y| |z|", &s, 3, px));
+  if (f->velocity) RB_TRY(add(panels, v.name, RB_VELOCITY_TITLE, &s, 3, px));
   if (warped_labels && pair->labels[0] && pair->labels[1]) {
     contours(f->reference, pair->labels[0], pair->labels[1], &s, px);
-    RB_TRY(add(panels, v.name, "labels before", &s, 3, px));
+    RB_TRY(add(panels, v.name, "labels before (reference blue)", &s, 3, px));
     contours(f->reference, warped_labels, pair->labels[1], &s, px);
-    RB_TRY(add(panels, v.name, "labels after", &s, 3, px));
+    RB_TRY(add(panels, v.name, "labels after (reference blue)", &s, 3, px));
   }
 done:
   free(px);

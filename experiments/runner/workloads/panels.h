@@ -20,4 +20,10 @@ typedef enum { RB_CORONAL, RB_AXIAL, RB_SAGITTAL } rb_panel_view;
 /* A slice of one image in [0, 1], `at` of the way along the view's axis, added to *panels. */
 rb_status rb_panels_slice(const char *title, rb_panel_view view, double at, rb_grid grid, const float *image,
                           rb_pictures *panels);
+/* Titles of pictures whose colours mean something, and that of a determinant: blue at 0, green at 1, yellow from 2
+ * on.
+ */
+#define RB_DETERMINANT_TITLE "det F in [0, 2]"
+#define RB_VELOCITY_TITLE "velocity |x| |y| |z|"
+void rb_determinant_colour(double d, unsigned char rgb[3]);
 #endif
