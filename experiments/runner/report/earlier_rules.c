@@ -50,6 +50,7 @@ void rb_earlier_rules_print(const json_t *record, FILE *out) {
   int lacking[RULES] = {0}, valid = 0, listed = 0;
   const json_t *c;
   size_t i;
+  if (strcmp(rb_json_text(record, "preset", ""), "published") == 0) return; /* nothing was measured */
   json_array_foreach(json_object_get(record, "cases"), i, c) {
     if (strcmp(rb_json_text(c, "status", ""), "valid") != 0 || strcmp(rb_json_text(c, "kind", ""), "published") == 0)
       continue;
