@@ -121,7 +121,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
 }
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE}, {NULL, NULL}};
 const rb_workload rb_workload_scale = {"scale", &rb_scale_family, predict, footprint, setup,
-                                       run,     poison,           verify,  teardown,  axes};
+                                       run,     poison,           verify,  teardown,  axes, NULL};
 C
 echo 'RB_WORKLOAD(scale)' >>experiments/runner/workloads/workloads.def
 
