@@ -248,5 +248,10 @@ shows "and writes its numbers" '"moved"' cat registered/metrics.json
 shows "a data set is listed" 'shifted-pair' "$regbench" data list
 expect "and imported" "$regbench" data import shifted images
 shows "its pair and its image are read by name" '2 valid, 0 invalid' "$regbench" run example/pair --out out
+# a build without CUDA describes every experiment, too
+for file in experiments/*/*.yaml; do
+  name=${file#experiments/}
+  for preset in quick paper; do expect "${name%.yaml} is described at preset $preset" "$regbench" describe "${name%.yaml}" --preset $preset; done
+done
 echo "$failed failed"
 test $failed = 0

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char describe_help[] =
     "usage: regbench describe EXPERIMENT [--preset quick|standard|paper]\n\n"
@@ -43,6 +44,10 @@ static int describe(const char *path, rb_preset preset) {
     size_t backend_bytes, host_bytes;
     int rotations = 1;
     if (rb_workload_find(cases[i].method->kind, &w) != RB_OK) continue;
+    if (!cases[i].variant->ops && strcmp(w->kind, "published") != 0) { /* a CUDA variant where there is no nvcc */
+      printf("  %-58s %-28s not in this build\n", cases[i].id, cases[i].variant->name);
+      continue;
+    }
     if (rb_backend_get(cases[i].variant->backend, &b) != RB_OK ||
         rb_case_rotations(&cases[i], w, b, &rotations) != RB_OK)
       rb_clear(); /* the run says why */
