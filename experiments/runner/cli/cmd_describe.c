@@ -3,6 +3,7 @@
 #include "experiments/runner/descriptor/cases.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
+#include "experiments/runner/machine/build_info.h"
 #include "experiments/runner/report/published.h"
 #include "experiments/runner/run/run_case.h"
 
@@ -44,7 +45,7 @@ static int describe(const char *path, rb_preset preset) {
     size_t backend_bytes, host_bytes;
     int rotations = 1;
     if (rb_workload_find(cases[i].method->kind, &w) != RB_OK) continue;
-    if (!cases[i].variant->ops && strcmp(w->kind, "published") != 0) { /* a CUDA variant where there is no nvcc */
+    if (cases[i].variant->backend == RB_CUDA && strcmp(RB_BUILD_CUDA_COMPILER, "none") == 0) {
       printf("  %-58s %-28s not in this build\n", cases[i].id, cases[i].variant->name);
       continue;
     }
