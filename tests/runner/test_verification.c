@@ -69,7 +69,7 @@ static rb_status flow(rb_gausssum_plan *p, double sigma, const void *q, const vo
 /* ---- a case ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  const char *kind, *axis, *value, *basis, *scheme;
+  const char *kind, *axis, *value, *basis, *scheme, *data; /* data NULL: the kind's own */
 } asked;
 
 /* Whether a case of this kind with these ops, spoiled as `what`, is valid. */
@@ -81,14 +81,15 @@ static int is_valid(const rb_workload *w, const rb_family *family, const char *n
   rb_outcome o = {0};
   now = HONEST;
   ok(rb_variant_find(family, name, &honest));
-  ok(rb_cpu_backend(&host));
+  ok(rb_backend_get(honest->backend, &host));
   rb_variant v = *honest;
   v.ops = ops;
   rb_method m = {.label = (char *)(size_t)name,
                  .kind = (char *)(size_t)w->kind,
                  .basis = (char *)(size_t)a.basis,
                  .scheme = (char *)(size_t)a.scheme};
-  rb_case c = {.method = &m, .variant = &v, .axis = {a.axis}, .value = {a.value}, .axes = 1};
+  rb_case c = {
+      .method = &m, .variant = &v, .axis = {a.axis, "data"}, .value = {a.value, a.data}, .axes = a.data ? 2 : 1};
   if (strcmp(a.axis, "size") == 0) ok(rb_size_parse(a.value, &c.grid));
   ok(w->setup(&c, host, 1, &state));
   ok(w->poison(state, 0));
@@ -105,8 +106,9 @@ static void gradients(void **state) {
   (void)state;
   rb_derivative_ops fd = rb_derivative_omp, spectral = rb_derivative_fftw;
   fd.gradient = gradient, spectral.gradient = spectral_gradient;
-  const asked small = {"gradient", "size", "32", NULL, "fd8"}, large = {"gradient", "size", "72x64x64", NULL, "fd8"},
-              waves = {"gradient", "size", "72x64x64", NULL, "spectral"};
+  const asked small = {"gradient", "size", "32", NULL, "fd8", NULL},
+              large = {"gradient", "size", "72x64x64", NULL, "fd8", NULL},
+              waves = {"gradient", "size", "72x64x64", NULL, "spectral", NULL};
   const rb_workload *w = &rb_workload_gradient;
   assert_true(is_valid(w, &rb_derivative_family, "cpu/omp", &fd, small, HONEST));
   assert_false(is_valid(w, &rb_derivative_family, "cpu/omp", &fd, small, ONE_VALUE));
@@ -122,8 +124,8 @@ static void interpolations(void **state) {
   (void)state;
   rb_interp_ops ops = rb_interp_omp;
   ops.load = interp_load, ops.eval = interp_eval;
-  const asked small = {"interp", "size", "64", "linear", NULL},
-              large = {"interp", "size", "80x64x64", "bspline", NULL};
+  const asked small = {"interp", "size", "64", "linear", NULL, NULL},
+              large = {"interp", "size", "80x64x64", "bspline", NULL, NULL};
   const rb_workload *w = &rb_workload_interp;
   assert_true(is_valid(w, &rb_interp_family, "cpu/omp", &ops, small, HONEST));
   assert_false(is_valid(w, &rb_interp_family, "cpu/omp", &ops, small, ONE_VALUE));
@@ -132,21 +134,48 @@ static void interpolations(void **state) {
   for (planted k = LONG_AXIS; k <= ONE_VALUE; k++)
     assert_false(is_valid(w, &rb_interp_family, "cpu/omp", &ops, large, k));
   /* a filter that does nothing must show in values, too, where fractions are of 8 bits and the field is smooth */
-  const asked smooth = {"interp", "size", "128", "bspline", NULL};
+  const asked smooth = {"interp", "size", "128", "bspline", NULL, NULL};
   rb_interp_ops texture = ops;
   texture.weight_bits = 8;
   assert_true(is_valid(w, &rb_interp_family, "cpu/omp", &texture, smooth, HONEST));
   assert_false(is_valid(w, &rb_interp_family, "cpu/omp", &texture, smooth, NO_FILTER));
-  const asked filter = {"prefilter", "size", "64", "bspline", NULL};
+  const asked filter = {"prefilter", "size", "64", "bspline", NULL, NULL};
   assert_true(is_valid(&rb_workload_prefilter, &rb_interp_family, "cpu/omp", &ops, filter, HONEST));
   assert_false(is_valid(&rb_workload_prefilter, &rb_interp_family, "cpu/omp", &ops, filter, NO_FILTER));
+}
+
+/* The paper's texture kernels as they are, where CUDA is executed on the CPU: limits that follow the field's steps
+ * hold what fractions of 8 bits do, on smooth waves and on a head's edges. */
+static void texture_kernels(void **state) {
+  (void)state;
+  static const struct {
+    const char *variant, *basis;
+  } all[] = {{"cuda/texture-bspline", "bspline15"},
+             {"cuda/texture-lagrange", "lagrange"},
+             {"cuda/texture-lookup-lagrange", "lagrange"},
+             {"cuda/texture-linear", "linear"}};
+  static const char *const data[] = {"analytic", "phantom"}, *const sizes[] = {"24", "40"};
+  const rb_backend *cuda;
+  if (rb_backend_get(RB_CUDA, &cuda) != RB_OK || !cuda->emulated) {
+    rb_clear();
+    skip();
+  }
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    for (int d = 0; d < 2; d++)
+      for (int s = 0; s < 2; s++) {
+        const rb_variant *v;
+        ok(rb_variant_find(&rb_interp_family, all[k].variant, &v));
+        const asked a = {"interp", "size", sizes[s], all[k].basis, NULL, data[d]};
+        if (!is_valid(&rb_workload_interp, &rb_interp_family, all[k].variant, v->ops, a, HONEST))
+          fail_msg("%s at %s on %s is not valid", all[k].variant, sizes[s], data[d]);
+      }
 }
 
 static void sums(void **state) {
   (void)state;
   rb_gausssum_ops ops = rb_gausssum_omp;
   ops.flow = flow;
-  const asked a = {"gauss-flow", "points", "1847", NULL, NULL};
+  const asked a = {"gauss-flow", "points", "1847", NULL, NULL, NULL};
   assert_true(is_valid(&rb_workload_gauss_flow, &rb_gausssum_family, "cpu/omp", &ops, a, HONEST));
   assert_false(is_valid(&rb_workload_gauss_flow, &rb_gausssum_family, "cpu/omp", &ops, a, ONE_ROW));
 }
@@ -212,8 +241,8 @@ static void twins_are_told_apart(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(places), cmocka_unit_test(gradients),
-                                     cmocka_unit_test(interpolations), cmocka_unit_test(sums),
-                                     cmocka_unit_test(twins_are_told_apart)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(places),         cmocka_unit_test(gradients),
+                                     cmocka_unit_test(interpolations), cmocka_unit_test(texture_kernels),
+                                     cmocka_unit_test(sums),           cmocka_unit_test(twins_are_told_apart)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

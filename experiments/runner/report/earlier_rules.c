@@ -32,6 +32,17 @@ static int lacks_new_inputs(const json_t *c) {
   return w->rescale && !is_verified_by(c, RB_ON_NEW_INPUTS);
 }
 static int has_few_places(const json_t *c) { return is_verified_by(c, "on 4096 points"); }
+static int lacks_rms(const json_t *c) {
+  return strncmp(rb_json_text(c, "kind", ""), "interp", 6) == 0 && !is_verified_by(c, "rms of value");
+}
+static int has_few_nodes(const json_t *c) { /* 240 of the kernels of demons2020 */
+  const json_t *v;
+  size_t i;
+  json_array_foreach(json_object_get(c, "verification"), i,
+                     v) if (strcmp(rb_json_text(v, "name", ""), "greatest error of the nodes looked at") == 0 &&
+                            strcmp(rb_json_text(v, "against", ""), "oracle, float64") == 0) return 1;
+  return 0;
+}
 static int lacks_energy(const json_t *c) {
   return strcmp(rb_json_text(c, "backend", ""), "cuda") == 0 &&
          !json_object_get(json_object_get(c, "metrics"), "energy");
@@ -44,6 +55,8 @@ void rb_earlier_rules_print(const json_t *record, FILE *out) {
   } rules[] = {{lacks_roofs, "not held against what the machine can do"},
                {lacks_new_inputs, "not run on new inputs after their samples"},
                {has_few_places, "held against the oracle at 4096 points alone"},
+               {lacks_rms, "held to the field's range, not to its steps"},
+               {has_few_nodes, "held against the oracle at 240 nodes"},
                {lacks_energy, "without energy"}};
   enum { RULES = sizeof rules / sizeof *rules };
   const int quick = strcmp(rb_json_text(record, "preset", ""), "quick") == 0; /* energy is not measured there */
