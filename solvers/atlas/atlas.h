@@ -106,6 +106,10 @@ rb_status rb_atlas_warped(rb_atlas *a, int image, float *out);
 rb_status rb_atlas_displacement(rb_atlas *a, int image, float *out);
 rb_status rb_atlas_determinant(rb_atlas *a, int image, float *out);
 rb_status rb_atlas_inverse(rb_atlas *a, int image, float *out);
+/* What one more iteration would move image i by: its force f and the velocity v, [3][n] of the box that was worked
+ * on, on the backend until the next call, and the plan that solved L v = f. Sweeps go on from the image's last
+ * velocity and change it. RB_EUNSUPPORTED with images that stay on the host. */
+rb_status rb_atlas_next_velocity(rb_atlas *a, int image, const rb_helmholtz_plan **plan, rb_array *f, rb_array *v);
 /* Whether this member holds image i. */
 int rb_atlas_holds(const rb_atlas *a, int image);
 void rb_atlas_destroy(rb_atlas *a); /* takes NULL */

@@ -80,3 +80,16 @@ done:
   free(u);
   return st;
 }
+
+rb_status rb_atlas_next_velocity(rb_atlas *a, int image, const rb_helmholtz_plan **plan, rb_array *f, rb_array *v) {
+  rb_status st = RB_OK;
+  rb_atlas_member *m = NULL;
+  rb_atlas_workspace *w = a->work;
+  RB_CHECK(!a->options.stream, RB_EUNSUPPORTED, "images that stay on the host leave no velocity behind");
+  RB_TRY(rb_atlas_member_of(a, image, &m));
+  RB_TRY(rb_l2force(w->force, a->mean, m->warped, w->f));
+  RB_TRY(rb_atlas_velocity(a, w, m, 0, v));
+  *plan = w->helmholtz, *f = w->f;
+done:
+  return st;
+}

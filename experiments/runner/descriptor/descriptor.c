@@ -86,6 +86,7 @@ static const cyaml_schema_field_t plot_fields[] = {
     TEXT_OPT("relative_to", rb_plot, relative_to),
     STRINGS_OPT("parts", rb_plot, parts),
     STRINGS_OPT("methods", rb_plot, methods),
+    TEXT_OPT("where", rb_plot, where),
     TEXT_OPT("published", rb_plot, published),
     CYAML_FIELD_UINT_PTR("slope", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, rb_plot, slope),
     CYAML_FIELD_BOOL("log_x", CYAML_FLAG_OPTIONAL, rb_plot, log_x),

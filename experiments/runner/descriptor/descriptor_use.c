@@ -145,6 +145,21 @@ static int axis_has(const rb_descriptor *d, const char *axis, const char *value)
   return 0;
 }
 
+/* `conditions`: "axis=value,axis=value" of `what` that is named `name` beside `key`, or NULL. */
+static rb_status use_of_conditions(const rb_descriptor *d, const char *conditions, const char *what, const char *key,
+                                   const char *name, const char *origin) {
+  rb_status st = RB_OK;
+  for (const char *s = conditions; s && *s; s += strcspn(s, ","), s += *s == ',') {
+    char axis[64], value[96];
+    const int length = (int)strcspn(s, ","), n = (int)strcspn(s, "=") < length ? (int)strcspn(s, "=") : length;
+    snprintf(axis, sizeof axis, "%.*s", n, s);
+    snprintf(value, sizeof value, "%.*s", n < length ? length - n - 1 : 0, n < length ? s + n + 1 : "");
+    CHECK_AT(axis_has(d, axis, value), key, name, "%s '%s': axis %s has no value '%s'", what, name, axis, value);
+  }
+done:
+  return st;
+}
+
 static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
   rb_status st = RB_OK;
   for (unsigned i = 0; i < d->claims_count; i++) {
@@ -159,15 +174,8 @@ static rb_status use_of_claims(const rb_descriptor *d, const char *origin) {
     for (unsigned k = 0; k < c->values_count; k++)
       CHECK_AT(axis_has(d, c->axis, c->values[k]), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id,
                c->axis, c->values[k]);
-    const char *const lists[] = {c->where, c->at};
-    for (int k = 0; k < 2; k++)
-      for (const char *s = lists[k]; s && *s; s += strcspn(s, ","), s += *s == ',') {
-        char axis[64], value[96];
-        const int n = (int)strcspn(s, "=");
-        snprintf(axis, sizeof axis, "%.*s", n, s);
-        snprintf(value, sizeof value, "%.*s", (int)strcspn(s + n + 1, ","), s + n + 1);
-        CHECK_AT(axis_has(d, axis, value), "id:", c->id, "claim '%s': axis %s has no value '%s'", c->id, axis, value);
-      }
+    RB_TRY(use_of_conditions(d, c->where, "claim", "id:", c->id, origin));
+    RB_TRY(use_of_conditions(d, c->at, "claim", "id:", c->id, origin));
     CHECK_AT(!c->at || has_label(d, c->right), "id:", c->id, "claim '%s': 'at' needs a method on the right", c->id);
   }
 done:
@@ -196,6 +204,7 @@ static rb_status use_of_columns_and_plots(const rb_descriptor *d, const char *or
       shown |= strcmp(d->columns[k].name, p->published) == 0;
     CHECK_AT(!p->published || shown, "file:", p->file, "plot '%s': no column '%s' is published", p->file,
              p->published);
+    RB_TRY(use_of_conditions(d, p->where, "plot", "file:", p->file, origin));
     CHECK_AT(!p->slope || !p->panel, "file:", p->file, "plot '%s': a slope is drawn without panels only", p->file);
   }
 done:

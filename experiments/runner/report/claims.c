@@ -21,11 +21,16 @@ static int next_pair(const char **list, char axis[160], const char **value) {
   return 1;
 }
 
-static int in_scope(const rb_claim *claim, const json_t *c) {
-  const char *list = claim->where, *wanted;
+int rb_case_meets(const json_t *c, const char *conditions) {
+  const char *wanted;
   char axis[160];
-  while (next_pair(&list, axis, &wanted))
+  while (next_pair(&conditions, axis, &wanted))
     if (strcmp(rb_json_text(json_object_get(c, "axes"), axis, ""), wanted) != 0) return 0;
+  return 1;
+}
+
+static int in_scope(const rb_claim *claim, const json_t *c) {
+  if (!rb_case_meets(c, claim->where)) return 0;
   if (!claim->axis) return 1;
   const char *value = rb_json_text(json_object_get(c, "axes"), claim->axis, "");
   for (unsigned i = 0; i < claim->values_count; i++)

@@ -43,6 +43,12 @@ void rb_plot_with(FILE *f, const char *before, const char *text, const char *aft
   fputs(after, f);
 }
 
+int rb_plot_shows(const rb_plot *p, const json_t *c) {
+  int named = p->methods_count == 0;
+  for (unsigned i = 0; i < p->methods_count; i++) named |= strcmp(p->methods[i], rb_json_text(c, "method", "")) == 0;
+  return named && rb_case_meets(c, p->where);
+}
+
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]) {
   const json_t *cases = json_object_get(j->record, "cases");
   size_t i;
@@ -56,7 +62,8 @@ int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, con
     const char *v = rb_json_text(json_object_get(c, "axes"), p->panel, "");
     int known = 0;
     for (int k = 0; k < n; k++) known |= strcmp(panel[k], v) == 0;
-    if (!known && n < 32 && rb_json_metric(c, metric) == rb_json_metric(c, metric)) panel[n++] = v;
+    if (!known && n < 32 && rb_plot_shows(p, c) && rb_json_metric(c, metric) == rb_json_metric(c, metric))
+      panel[n++] = v;
   }
   return n;
 }
@@ -74,10 +81,14 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   snprintf(copy, sizeof copy, "%s/copy", backend);
   snprintf(fma, sizeof fma, "%s/fma", backend);
   double bandwidth = roof_of(j->record, copy), peak = roof_of(j->record, fma);
+  const rb_descriptor *d = j->descriptor;
   size_t i;
   json_t *c;
   int block = 0;
   if (!(bandwidth > 0) || !(peak > 0)) return 0;
+  unsigned *colour = calloc(d->methods_count + 1, sizeof *colour);
+  if (!colour) return 0;
+  rb_plot_colours(d, colour);
   fprintf(script, "set title TITLE font ',13'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-3*%g:2*%g]\n",
           peak, peak);
   fprintf(script,
@@ -91,18 +102,23 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
            k = rb_json_metric(c, "counter_intensity");
     double counted = 1e9 * rb_json_metric(c, "counter_gflop") / rb_json_metric(c, "time");
     if (strcmp(rb_json_text(c, "backend", ""), backend) != 0 || x != x || y != y) continue;
+    const char *method = rb_json_text(c, "method", "");
+    unsigned m = 0;
+    while (m < d->methods_count && strcmp(d->methods[m].label, method) != 0) m++;
+    const unsigned its = m < d->methods_count ? colour[m] : RB_PLOT_COLOURS;
     fprintf(data, "%.9g %.9g\n", x, y);
     if (k == k) fprintf(data, "\n%.9g %.9g\n", k, counted);
     fprintf(data, "\n\n");
-    fprintf(script, ", \\\n     '%s' index %d every :::0::0 using 1:2 with points ls %d ps 1.8 title ", data_path,
-            block, block % 12 + 1);
-    rb_plot_quoted(script, rb_json_text(c, "method", ""));
+    fprintf(script, ", \\\n     '%s' index %d every :::0::0 using 1:2 with points ls %u ps 1.8 title ", data_path,
+            block, its);
+    rb_plot_quoted(script, method);
     if (k == k)
       fprintf(script,
-              ", \\\n     '%s' index %d every :::1::1 using 1:2 with points pt 6 ps 1.8 lw 2 lc rgb COLOR%d notitle",
-              data_path, block, block % 12 + 1);
+              ", \\\n     '%s' index %d every :::1::1 using 1:2 with points pt 6 ps 1.8 lw 2 lc rgb COLOR%u notitle",
+              data_path, block, its);
     block++;
   }
+  free(colour);
   fprintf(script, "\n");
   return block;
 }

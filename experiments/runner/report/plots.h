@@ -8,7 +8,14 @@
 
 #include <stdio.h>
 
-/* Values of the plot's panel axis among cases that have `metric`; panel[0] NULL when there is no such axis. */
+/* Colours of scripts/gnuplot/style.gp, 1 to RB_PLOT_COLOURS, for the descriptor's methods, [methods_count]: those
+ * that scripts/gnuplot/colours.csv gives a paper's methods, the same in all its figures. */
+enum { RB_PLOT_COLOURS = 12 };
+void rb_plot_colours(const rb_descriptor *d, unsigned *colour);
+/* Whether a case is one of those that the plot shows: of its methods and its conditions. */
+int rb_plot_shows(const rb_plot *p, const json_t *c);
+/* Values of the plot's panel axis among cases that it shows and that have `metric`; panel[0] NULL when there is no
+ * such axis. */
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]);
 
 /* gnuplot on a script, "PLOT.gp" beside the plot. RB_EUNSUPPORTED: it is not installed; RB_EIO; RB_EINTERRUPTED. */

@@ -69,7 +69,8 @@ static void extend(extent *e, double y) {
 
 /* What one method shows in one panel. */
 typedef struct {
-  int block; /* of the data file; -1: nothing */
+  int block;       /* of the data file; -1: nothing */
+  unsigned colour; /* the method's */
   int measured, published;
 } curve;
 
@@ -87,6 +88,7 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
         (strcmp(rb_json_text(c, "status", ""), "valid") != 0 && !printed_only))
       continue;
     if (panel && strcmp(rb_json_text(axes, p->panel, ""), panel) != 0) continue;
+    if (!rb_case_meets(c, p->where)) continue;
     double y = rb_json_metric(c, p->y), theirs = published_at(j, p, c);
     if (p->relative_to) y = reference_of(j, p, c) / y, theirs = NAN;
     const double x = x_beside(j, p, c);
@@ -101,14 +103,14 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *method
 }
 
 /* Write the data of all panels; the number of series. */
-static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel, curve *all,
-                        extent *e, FILE *data) {
+static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const char *const *panel,
+                        const unsigned *colour, curve *all, extent *e, FILE *data) {
   const rb_descriptor *d = j->descriptor;
   int blocks = 0;
   for (int q = 0; q < panels; q++)
     for (unsigned m = 0; m < d->methods_count; m++) {
       curve *s = &all[(unsigned)q * d->methods_count + m];
-      *s = (curve){.block = -1};
+      *s = (curve){.block = -1, .colour = colour[m]};
       if (plotted(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, s, e))
         s->block = blocks++;
     }
@@ -124,12 +126,12 @@ static void common_key(const rb_descriptor *d, int panels, const curve *all, con
       measured |= s->measured, published |= s->published;
     }
     if (measured) {
-      fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, m % 12 + 1);
+      fprintf(script, "%s keyentry with linespoints ls %u title ", *separator, all[m].colour);
       rb_plot_quoted(script, d->methods[m].label);
       *separator = ", \\\n    ";
     }
     if (!published) continue;
-    fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title ", *separator, m % 12 + 1);
+    fprintf(script, "%s keyentry with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u title ", *separator, all[m].colour);
     rb_plot_with(script, "", d->methods[m].label, ".', published'");
     *separator = ", \\\n    ";
   }
@@ -141,7 +143,7 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
     if (panel[m].block < 0) continue;
     if (panel[m].measured) {
       fprintf(script, "%s '%s' index %d using 1:2 with linespoints ls %u ", *separator, data_path, panel[m].block,
-              m % 12 + 1);
+              panel[m].colour);
       *separator = ", \\\n    ";
       if (panels > 1)
         fprintf(script, "notitle");
@@ -150,7 +152,7 @@ static void plot_panel(const rb_descriptor *d, const curve *panel, int panels, c
     }
     if (!panel[m].published) continue;
     fprintf(script, "%s '%s' index %d using 1:3 with points pt 6 ps 1.6 lw 2 lc rgb COLOR%u ", *separator, data_path,
-            panel[m].block, m % 12 + 1);
+            panel[m].block, panel[m].colour);
     if (panels > 1)
       fprintf(script, "notitle");
     else
@@ -192,7 +194,12 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   const int panels = rb_plot_panels(j, p, p->y, panel);
   extent e = {INFINITY, -INFINITY};
   curve *all = calloc((size_t)panels * d->methods_count + 1, sizeof *all);
-  const int drawn = all ? write_panels(j, p, panels, panel, all, &e, data) : 0;
+  unsigned *colour = calloc(d->methods_count + 1, sizeof *colour);
+  int drawn = 0;
+  if (all && colour) {
+    rb_plot_colours(d, colour);
+    drawn = write_panels(j, p, panels, panel, colour, all, &e, data);
+  }
   if (!drawn) goto done;
   if (panels > 1)
     fprintf(
@@ -222,6 +229,6 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   }
   if (panels > 1) fprintf(script, "unset multiplot\n");
 done:
-  free(all);
+  free(colour), free(all);
   return drawn;
 }

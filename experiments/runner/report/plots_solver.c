@@ -12,15 +12,8 @@
 
 static int is_valid(const json_t *c) { return strcmp(rb_json_text(c, "status", ""), "valid") == 0; }
 
-/* The plot's own list of methods, or all. */
-static int wanted(const rb_plot *p, const json_t *c) {
-  for (unsigned i = 0; i < p->methods_count; i++)
-    if (strcmp(p->methods[i], rb_json_text(c, "method", "")) == 0) return 1;
-  return p->methods_count == 0;
-}
-
 static int in_panel(const rb_plot *p, const json_t *c, const char *panel) {
-  return is_valid(c) && wanted(p, c) &&
+  return is_valid(c) && rb_plot_shows(p, c) &&
          (!panel || strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), panel) == 0);
 }
 static void put_label(const char *s, FILE *data) {
@@ -127,7 +120,7 @@ static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method 
   json_t *c;
   *ours = *theirs = 0;
   json_array_foreach(json_object_get(j->record, "cases"), i, c) {
-    if (strcmp(rb_json_text(c, "method", ""), m->label) != 0 || !wanted(p, c)) continue;
+    if (strcmp(rb_json_text(c, "method", ""), m->label) != 0 || !rb_plot_shows(p, c)) continue;
     if (p->panel && strcmp(rb_json_text(json_object_get(c, "axes"), p->panel, ""), value) != 0) continue;
     const double px = printed_value(j, c, p->x), py = printed_value(j, c, p->y);
     const double x = is_valid(c) ? rb_json_metric(c, p->x) : NAN, y = is_valid(c) ? rb_json_metric(c, p->y) : NAN;
@@ -144,7 +137,10 @@ static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method 
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const char *values[MARKERS], *and = "plot";
   const int markers = markers_of(j, p, values);
+  unsigned *colour = calloc(j->descriptor->methods_count + 1, sizeof *colour);
   int block = 0;
+  if (!colour) return 0;
+  rb_plot_colours(j->descriptor, colour);
   rb_plot_with(script, "set title TITLE font ',13'\nset xlabel ", p->x_label ? p->x_label : p->x, "\n");
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
   fprintf(script, "%s%sset key outside right font ',9' noenhanced\n", p->log_x ? "set logscale x 10\n" : "",
@@ -157,13 +153,13 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
       scatter_block(j, p, &j->descriptor->methods[m], values[k], data, &ours, &theirs);
       if (ours) {
         fprintf(script, "%s '%s' index %d using 1:2 with points pt %d ps 1.8 lc rgb COLOR%u title ", and, data_path,
-                block, filled[k], m % 12 + 1);
+                block, filled[k], colour[m]);
         rb_plot_quoted(script, named++ ? "" : label);
         and = ", \\\n    ";
       }
       if (theirs) {
         fprintf(script, "%s '%s' index %d using 3:4 with points pt %d ps %s lw 2 lc rgb COLOR%u title ", and,
-                data_path, block, open_ones[k], m < COLOURS ? "1.5" : "2.4", m % 12 + 1);
+                data_path, block, open_ones[k], m < COLOURS ? "1.5" : "2.4", colour[m]);
         rb_plot_with(script, "", named_printed ? "" : label, named_printed ? "" : ".', published'");
         and = ", \\\n    ", named_printed = 1;
       }
@@ -175,6 +171,7 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
     rb_plot_quoted(script, values[k]);
   }
   fprintf(script, "\n");
+  free(colour);
   return block;
 }
 

@@ -48,6 +48,8 @@ double rb_printed_unit(const char *printed);
 rb_cell_verdict rb_judge_cell(const rb_judged *j, const json_t *c, const rb_column *column);
 /* For a cell that DIFFERS: a whole unit of the last digit would be enough. */
 int rb_cell_within_a_unit(const rb_judged *j, const json_t *c, const rb_column *column);
+/* Whether the case's axes have the values of "axis=value,axis=value"; NULL: it has. */
+int rb_case_meets(const json_t *c, const char *conditions);
 /* HOLDS where every case that can be judged does; FAILS where one does not; NOT JUDGED where none can be, or a case
  * in scope was invalid. Against printed times and rates only this machine's are judged. reason: the worst case, why
  * it is not judged, and how many of the cases behind it are stale; at most `size` bytes. With `spread` the standard
