@@ -211,6 +211,12 @@ static void nothing_is_ignored(void **s) {
   refused(HEAD METHODS AXES COLUMNS
           "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, panel: points, slope: 2}\n",
           "without panels");
+  refused(HEAD METHODS AXES COLUMNS
+          "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, where: \"size=9\"}\n",
+          "plot 'f': axis size has no value '9'");
+  refused(HEAD METHODS AXES COLUMNS
+          "plots:\n  - {file: f, kind: lines, title: t, x: size, y: error_rms, where: size}\n",
+          "plot 'f': axis size has no value ''");
   refused(HEAD METHODS AXES "columns:\n  - {name: e, metric: e, title: e, class: info, tolerance: 0.5, reason: r}\n",
           "only numeric columns");
   refused(HEAD

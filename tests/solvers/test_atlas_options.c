@@ -2,6 +2,7 @@
 /* The atlas: what its options must not change, and the numerics behind its steps and levels. */
 #include "tests/solvers/atlas_make.h"
 
+#include "cpu_ref/helmholtz/helmholtz_oracle.h"
 #include "kernels/compose/compose.h"
 #include "kernels/l2force/l2force.h"
 #include "kernels/splat/splat.h"
@@ -51,6 +52,57 @@ static void clipping(void **state) {
         assert_true(det[0] == 1 && isfinite(w[0]));
         assert_true(furthest(mean[0], mean[1], N) < 0.05);
       }
+}
+
+/* |f - L v| / |f| of the first image's velocity after a solve, as the operator in float64 has it. */
+static double residual_of(const char *solver, const rb_atlas_options *o, const float *reference) {
+  const float *images[3] = {pictures[0], pictures[1], pictures[2]};
+  static float f[3 * N], v[3 * N];
+  const rb_helmholtz_plan *plan;
+  rb_array on_f, on_v;
+  rb_atlas *a;
+  rb_atlas_result r;
+  ok(rb_atlas_create(variant(solver), o, grid, reference ? 1 : 3, images, reference, rb_team_self(), &a));
+  assert_int_equal(rb_atlas_next_velocity(a, 0, &plan, &on_f, &on_v), RB_EINVAL); /* no solve yet */
+  rb_clear();
+  ok(rb_atlas_solve(a, NULL, NULL, &r));
+  ok(rb_atlas_next_velocity(a, 0, &plan, &on_f, &on_v));
+  ok(rb_array_get_floats(on_f, f));
+  ok(rb_array_get_floats(on_v, v));
+  rb_helmholtz_desc d = plan->desc;
+  d.dtype = RB_F32;
+  const rb_helmholtz_ops *ops = plan->variant->ops;
+  const double residual = rb_helmholtz_residual(&d, f, v, ops->boundary == RB_HELMHOLTZ_PERIODIC);
+  rb_atlas_destroy(a);
+  return residual;
+}
+
+/* Transforms solve for the velocity to rounding; of sweeps, more leave less; of images on the host nothing is left.
+ */
+static void velocities_are_solved(void **state) {
+  (void)state;
+  rb_atlas_options o = quick();
+  for (int k = 0; k < 2; k++) {
+    const float *reference = k ? pictures[1] : NULL;
+    assert_true(residual_of("cpu-fft", &o, reference) < 2e-5);
+    assert_true(residual_of("cpu-dst", &o, reference) < 2e-5);
+    o.sweeps = 2;
+    const double few = residual_of("cpu-sor", &o, reference);
+    o.sweeps = 20;
+    const double many = residual_of("cpu-sor", &o, reference);
+    assert_true(few < 1 && many < few / 3);
+  }
+  const float *images[3] = {pictures[0], pictures[1], pictures[2]};
+  const rb_helmholtz_plan *plan;
+  rb_array f, v;
+  rb_atlas *a;
+  rb_atlas_result r;
+  o.stream = 1;
+  ok(rb_atlas_create(variant("cpu-fft"), &o, grid, 3, images, NULL, rb_team_self(), &a));
+  ok(rb_atlas_solve(a, NULL, NULL, &r));
+  assert_int_equal(rb_atlas_next_velocity(a, 0, &plan, &f, &v), RB_EUNSUPPORTED);
+  rb_clear();
+  rb_atlas_destroy(a);
 }
 
 /* Images that stay on the host: the same bits of everything that is told or left. */
@@ -242,8 +294,8 @@ static void warp_against_splat(void **state) {
 
 int main(void) {
   fill_pictures();
-  const struct CMUnitTest tests[] = {cmocka_unit_test(clipping), cmocka_unit_test(streaming),
-                                     cmocka_unit_test(uneven_levels), cmocka_unit_test(step_bound),
-                                     cmocka_unit_test(warp_against_splat)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(clipping),   cmocka_unit_test(velocities_are_solved),
+                                     cmocka_unit_test(streaming),  cmocka_unit_test(uneven_levels),
+                                     cmocka_unit_test(step_bound), cmocka_unit_test(warp_against_splat)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
