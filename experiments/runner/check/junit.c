@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/check/junit.h"
 
+#include "experiments/runner/base/date.h"
 #include "experiments/runner/base/markup.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/check/check.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct rb_junit {
@@ -112,17 +112,15 @@ static void properties(FILE *f) {
 
 rb_status rb_junit_write(rb_junit *j, const char *path) {
   rb_status st = RB_OK;
-  char *text = NULL, host[128] = "", when[32];
+  char *text = NULL, host[128] = "", when[RB_DATE_SIZE];
   size_t size = 0;
-  const time_t now = time(NULL);
-  struct tm utc;
   FILE *f = open_memstream(&text, &size);
   RB_CHECK(f && fflush(j->cases) == 0 && !j->lost, RB_ENOMEM, "host memory for %s", path);
   gethostname(host, sizeof host - 1);
-  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now, &utc));
+  rb_date_now(when);
   fprintf(f,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"regbench check\" "
-          "tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"%.3f\" timestamp=\"%s\" hostname=\"",
+          "tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\" time=\"%.3f\" timestamp=\"%.19s\" hostname=\"",
           j->count[0] + j->count[1] + j->count[2], j->count[RB_JUNIT_FAILED], j->count[RB_JUNIT_SKIPPED],
           rb_now() - j->began, when);
   rb_put_escaped(f, host);

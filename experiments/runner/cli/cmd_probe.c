@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* probe: this machine's roofs. */
+#include "experiments/runner/base/date.h"
 #include "experiments/runner/cli/commands.h"
 #include "experiments/runner/cli/exit_codes.h"
 #include "experiments/runner/base/files.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char probe_help[] =
     "usage: regbench probe [NAME...] [--samples N] [--format text|md|csv|latex] [--out DIR]\n\n"
@@ -61,10 +61,8 @@ done:
 /* DIR/MACHINE/probe.json. */
 static rb_status write_record(const probed *all, int samples, const char *out) {
   rb_status st = RB_OK;
-  char slug[320], folder[4096], path[4200], when[32], *text = NULL;
-  const time_t now = time(NULL);
-  struct tm utc;
-  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  char slug[320], folder[4096], path[4200], when[RB_DATE_SIZE], *text = NULL;
+  rb_date_now(when);
   json_t *record =
       json_pack("{s:s,s:s,s:{s:s,s:s,s:b},s:o,s:s,s:i,s:O}", "schema", "regbench-probe", "schema_version", "1.0.0",
                 "regbench", "version", RB_VERSION, "commit", rb_build_commit(), "dirty", rb_build_dirty(), "machine",

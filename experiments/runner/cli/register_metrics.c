@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* metrics.json: one shape for all solvers. */
 #include "datasets/manifest.h"
+#include "experiments/runner/base/date.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/cli/register.h"
 #include "experiments/runner/cli/register_quality.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static json_t *parameters(const rb_register_request *r) {
   json_t *j = json_object();
@@ -114,11 +114,9 @@ static void add_costs(json_t *j, const rb_solution *s, const rb_register_costs *
 
 /* Where and when: processor, device, threads, the day. */
 static void add_host(json_t *j, const rb_variant *v) {
-  char date[32];
-  const time_t now = time(NULL);
-  struct tm utc;
+  char date[RB_DATE_SIZE];
   json_t *all = rb_environment(), *cpu = json_object_get(all, "cpu");
-  strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  rb_date_now(date);
   json_object_set_new(j, "date", json_string(date));
   json_object_set(j, "host", json_object_get(cpu, "model"));
   json_object_set(j, "threads", json_object_get(cpu, "threads"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/report/rejudge.h"
 
+#include "experiments/runner/base/date.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/machine/build_info.h"
 #include "experiments/runner/record/record.h"
@@ -61,9 +62,7 @@ done:
 rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
   rb_status st = RB_OK;
   rb_descriptor *then = NULL, *now = NULL;
-  char *published = NULL, when[32];
-  const time_t today = time(NULL);
-  struct tm utc;
+  char *published = NULL, when[RB_DATE_SIZE];
   size_t i;
   json_t *c;
   RB_TRY(rb_descriptor_parse(rb_json_text(record, "descriptor", ""), origin, &then));
@@ -77,7 +76,7 @@ rb_status rb_rejudge(json_t *record, const char *origin, const char *path) {
   json_array_foreach(json_object_get(record, "cases"), i, c) rb_case_json_bytes(c);
   rb_record_keep_drawn_panels(record);
   if (strcmp(then->sha256, now->sha256) == 0 && same(published, rb_json_text(record, "published", NULL))) goto done;
-  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&today, &utc));
+  rb_date_now(when);
   json_object_set_new(
       record, "judged",
       json_pack("{s:s,s:s,s:s,s:s}", "created", when, "version", RB_VERSION, "commit", rb_build_commit(),

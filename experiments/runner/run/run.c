@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "experiments/runner/run/run.h"
 
+#include "experiments/runner/base/date.h"
 #include "experiments/runner/machine/build_info.h"
 #include "experiments/runner/machine/environment.h"
 #include "experiments/runner/base/interrupt.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct {
   const rb_run_options *options;
@@ -121,10 +121,8 @@ done:
 /* ---- one experiment ----------------------------------------------------------------------------------- */
 
 static json_t *timestamp(void) {
-  char when[32];
-  const time_t now = time(NULL);
-  struct tm utc;
-  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  char when[RB_DATE_SIZE];
+  rb_date_now(when);
   return json_string(when);
 }
 

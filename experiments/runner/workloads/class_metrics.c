@@ -19,5 +19,7 @@ void rb_outcome_classes(rb_outcome *o, rb_grid grid, int count, const float *con
                       "|A n B| / |B| by the most probable class, B the reference");
     rb_outcome_metric(o, names[k][1], is[c].printed, "1", "the same after");
     rb_outcome_metric(o, names[k][2], is[c].dice, "1", "2 |A n B| / (|A| + |B|) after");
+    if (k == 4)
+      rb_outcome_metric(o, "gain_parenchyma", is[c].printed - was[c].printed, "1", "overlap after - before");
   }
 }

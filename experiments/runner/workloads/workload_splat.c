@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* splat: one mass a node of a deformed grid, spread back over the grid (ha2012, Table 2). Masses are uniform in [0,
- * 1); of the singular deformation 1024/n times that, so that the one cell's sums stay below what the paper's fixed
- * point holds, or with masses: full as they are, which it does not hold.
+/* splat: masses spread over a grid (ha2012, Table 2): one a node of a deformed grid, or with points: surface one a
+ * face of the first surface of axis `data` (inputs/surfaces.h), at its centre, the surface as large as the grid
+ * holds. Masses are uniform in [0, 1); of the singular deformation 1024/n times that, so that the one cell's sums
+ * stay below what the paper's fixed point holds, or with masses: full as they are, which it does not hold.
  *
  * Verified at every node by the oracle, with the range of the masses and the greatest sum of weights. With duality 1
  * also whether interpolation undoes the splatting, as the paper has it, and whether it is its transpose. */
 #include "experiments/runner/inputs/deformation.h"
 #include "experiments/runner/inputs/host_apply.h"
 #include "experiments/runner/inputs/host_splat.h"
+#include "experiments/runner/inputs/surfaces.h"
 #include "experiments/runner/workloads/workload.h"
 #include "kernels/base/rng.h"
 #include "kernels/interp/interp.h"
@@ -27,10 +29,12 @@ typedef struct {
   rb_splat_plan *plan;
   double scale;
   double factor; /* of the masses, since the oracle's sums were made */
-  float *x, *m;  /* host */
+  float *x, *m;  /* host: [3][np], [np] */
+  rb_data_source source;
   rb_array points, masses, nodes;
 } state;
 
+static int of_surface(const rb_case *c) { return strcmp(rb_case_axis(c, "points", ""), "surface") == 0; }
 static size_t field(const rb_case *c) { return (size_t)rb_grid_points(c->grid) * sizeof(float); }
 static void predict(const rb_case *c, int rotations, size_t *backend, size_t *host) {
   (void)rotations;
@@ -50,6 +54,34 @@ static void teardown(void *p) {
   free(s);
 }
 
+/* The centres of a surface's faces in grid units, the surface in the middle of the grid and a node away from the ends
+ * of the axis that holds it tightest. *np: how many; *x [3][np] is the caller's. */
+static rb_status surface_points(const rb_case *c, rb_data_source *source, int64_t *np, float **x) {
+  rb_status st = RB_OK;
+  rb_mesh pair[2] = {{0}};
+  double low[3], high[3], step = 0;
+  RB_TRY(rb_surface_pair(rb_case_axis(c, "data", "spheres"), pair, source));
+  const rb_mesh *s = &pair[0];
+  *np = s->faces;
+  *x = malloc(3 * (size_t)s->faces * sizeof **x);
+  RB_CHECK(*x, RB_ENOMEM, "host memory");
+  for (int a = 0; a < 3; a++) {
+    const double *at = s->x + a * s->vertices;
+    low[a] = INFINITY, high[a] = -INFINITY;
+    for (int64_t v = 0; v < s->vertices; v++) low[a] = fmin(low[a], at[v]), high[a] = fmax(high[a], at[v]);
+    step = fmax(step, (high[a] - low[a]) / (double)(c->grid.n[a] - 3));
+  }
+  for (int a = 0; a < 3; a++)
+    for (int64_t f = 0; f < s->faces; f++) {
+      double centre = 0;
+      for (int k = 0; k < 3; k++) centre += s->x[a * s->vertices + s->face[3 * f + k]] / 3;
+      (*x)[a * s->faces + f] = (float)((centre - (low[a] + high[a]) / 2) / step + (double)(c->grid.n[a] - 1) / 2);
+    }
+done:
+  rb_mesh_free(&pair[0]), rb_mesh_free(&pair[1]);
+  return st;
+}
+
 static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, void **out) {
   rb_status st = RB_OK;
   const char *deformation = rb_case_axis(c, "points", "diffeomorphic");
@@ -59,14 +91,20 @@ static rb_status setup(const rb_case *c, const rb_backend *b, int rotations, voi
   RB_CHECK(s, RB_ENOMEM, "host memory");
   s->c = c, s->backend = b, s->factor = 1;
   s->desc = (rb_splat_desc){.grid = c->grid, .np = n, .boundary = RB_CLAMP, .dtype = RB_F32, .components = 1};
+  if (of_surface(c)) {
+    RB_TRY(surface_points(c, &s->source, &s->desc.np, &s->x));
+  } else {
+    s->x = malloc(3 * field(c));
+    RB_CHECK(s->x, RB_ENOMEM, "host memory: %zu bytes", 3 * field(c));
+    RB_TRY(rb_deformation(deformation, c->grid, s->x));
+  }
   RB_TRY(rb_splat_create(c->variant, &s->desc, &s->plan));
-  s->x = malloc(3 * field(c)), s->m = malloc(field(c));
-  RB_CHECK(s->x && s->m, RB_ENOMEM, "host memory: %zu bytes", 4 * field(c));
-  RB_TRY(rb_deformation(deformation, c->grid, s->x));
+  s->m = malloc((size_t)s->desc.np * sizeof *s->m);
+  RB_CHECK(s->m, RB_ENOMEM, "host memory");
   s->scale = strcmp(deformation, "singular") == 0 && strcmp(rb_case_axis(c, "masses", "held"), "held") == 0
                  ? fmin(1, SINGULAR_MASS / (double)n)
                  : 1;
-  for (int64_t i = 0; i < n; i++) s->m[i] = (float)(s->scale * rb_rng_uniform(MASS_STREAM, (uint64_t)i));
+  for (int64_t i = 0; i < s->desc.np; i++) s->m[i] = (float)(s->scale * rb_rng_uniform(MASS_STREAM, (uint64_t)i));
   RB_TRY(rb_to_backend(b, s->x, RB_F32, 3 * s->desc.np, &s->points));
   RB_TRY(rb_to_backend(b, s->m, RB_F32, s->desc.np, &s->masses));
   RB_TRY(rb_poisoned(b, RB_F32, rb_grid_points(s->desc.grid), &s->nodes));
@@ -125,7 +163,7 @@ static rb_status add_duality(const state *s, const float *nodes, rb_outcome *o) 
   const rb_variant *oracle = &rb_interp_family.variants[0];
   double apart = 0, size = 0, left = 0, right = 0, scale = 0;
   float *w = malloc(field(s->c));
-  double *at = malloc(2 * field(s->c)); /* [n]: as many points as nodes */
+  double *at = malloc((size_t)s->desc.np * sizeof *at);
   RB_CHECK(w && at, RB_ENOMEM, "host memory: %zu bytes", 3 * field(s->c));
   RB_TRY(rb_host_interp_floats(oracle, &back, nodes, s->desc.np, s->x, at));
   for (int64_t i = 0; i < s->desc.np; i++) {
@@ -161,15 +199,18 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
   for (int64_t i = 0; i < n; i++) {
     const double d = fabs((double)got[i] - s->factor * (double)want[i]);
     if (!(d <= apart)) apart = d; /* a NaN stays */
-    most = fmax(most, (double)want[i]), mass += (double)s->m[i], sum += (double)got[i];
+    most = fmax(most, (double)want[i]), sum += (double)got[i];
   }
+  for (int64_t i = 0; i < s->desc.np; i++) mass += (double)s->m[i];
   /* masses are scale/2 in the mean, so that a node's weights add up to some 2/scale of its sum */
   rb_outcome_verify(o, "max |sum - oracle|", apart,
                     rb_splat_tolerance(s->c->variant, &s->desc, 2 * most / s->scale + 8, s->scale), "cpu/ref");
   rb_outcome_metric(o, "error", apart / most, "1", "max |sum - oracle| over the greatest sum");
   rb_outcome_metric(o, "mass_error", fabs(sum / mass - 1), "1", "|sum of nodes / sum of masses - 1|");
   if (strcmp(rb_case_axis(s->c, "duality", "0"), "1") == 0) RB_TRY(add_duality(s, got, o));
-  rb_outcome_metric(o, "voxels", 1e-6 * (double)n, "M", "points, and nodes");
+  rb_outcome_metric(o, "voxels", 1e-6 * (double)n, "M", "nodes");
+  rb_outcome_metric(o, "points", 1e-6 * (double)s->desc.np, "M", "masses");
+  if (of_surface(s->c)) rb_outcome_data(o, s->source.file, s->source.sha256);
   o->bytes = rb_splat_bytes(&s->desc);
 done:
   free(got);
@@ -177,7 +218,8 @@ done:
 }
 
 static const rb_workload_axis axes[] = {{"size", RB_VALUES_SIZE},
-                                        {"points", "random diffeomorphic step singular"},
+                                        {"points", "random diffeomorphic step singular surface"},
+                                        {"data", "spheres icosahedra hemispheres paper"},
                                         {"masses", "held full"},
                                         {"duality", "0 1"},
                                         {NULL, NULL}};
