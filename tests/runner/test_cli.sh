@@ -115,6 +115,8 @@ if command -v gnuplot >/dev/null; then
   expect 0 "plots in" "$bin" report "$record" --plots --pdf
   ok "PDF, too" bash -c "head -c 5 '$(dirname "$record")'/*.pdf | grep -q PDF"
   expect 2 "goes with --plots" "$bin" report "$record" --pdf
+  mkdir part && cp "$experiments/../results/nvidia-h200/ha2009/figure8/paper.json" part && "$bin" report part --plots >/dev/null 2>&1
+  ok "a plot's conditions leave out the other cases" perl -MJSON::PP -e 'local $/; open my $f, "<", "part/paper.json"; my $r = decode_json <$f>; open my $g, "<", "part/time.dat"; my $drawn = grep { /\S/ } split /\n/, <$g>; my $all = grep { $_->{status} eq "valid" } @{$r->{cases}}; my $meant = grep { $_->{status} eq "valid" && $_->{axes}{iterations} eq "100" && $_->{axes}{clip} eq "-1" } @{$r->{cases}}; exit !($drawn == $meant && $meant > 10 && $meant < $all)'
   mkdir printed && cp "$experiments/../results/nvidia-h200/demons2020/figure9/paper.json" printed && "$bin" report printed --plots >/dev/null 2>&1
   ok "what is printed of a program that is not run here is drawn, a bound is not" bash -c "grep -q '^1.319552 nan 0.347' printed/total.dat && ! grep -q 2200 printed/total.dat"
   ok "a plot is drawn" test -s "$(dirname "$record")/time.png" -a -s "$(dirname "$record")/time.svg"

@@ -65,9 +65,9 @@ typedef struct {
   char **parts; /* metrics stacked by kind stacked */
   unsigned parts_count;
   char *relative_to; /* kind lines: y of this method over each method's own, as speed-ups are; or NULL */
-  char **methods;    /* only these labels (kinds lines, stacked and scatter); none: all */
+  char **methods;    /* only these labels (kinds lines, stacked, scatter, panels); none: all */
   unsigned methods_count;
-  char *where;     /* kinds lines, stacked and scatter: "levels=1,clip=-1": only cases with these values; NULL: all */
+  char *where;     /* all kinds but roofline: "levels=1,clip=-1": only cases with these values; NULL: all */
   char *published; /* column of the published CSV drawn beside, or NULL */
   unsigned *
       slope; /* kind lines, both axes logarithmic: a line y ~ x^slope through the last method's last point; or NULL */

@@ -165,7 +165,7 @@ static int write_series(const rb_judged *j, const rb_plot *p, const char *name, 
   return strcmp(p->kind, "roofline") == 0       ? roofline_script(j, name, data, body)
          : strcmp(p->kind, "stacked") == 0      ? rb_plot_stacked(j, p, name, data, body)
          : strcmp(p->kind, "scatter") == 0      ? rb_plot_scatter(j, p, name, data, body)
-         : strcmp(p->kind, "panels") == 0       ? rb_plot_panels_picture(j, name, data, body)
+         : strcmp(p->kind, "panels") == 0       ? rb_plot_panels_picture(j, p, name, data, body)
          : strcmp(p->kind, "trajectories") == 0 ? rb_plot_trajectories(j, name, data, body)
          : strcmp(p->kind, "animation") == 0    ? rb_plot_animation(j, name, data, body)
                                                 : rb_plot_lines(j, p, name, data, body);

@@ -33,5 +33,5 @@ int rb_plot_stacked(const rb_judged *j, const rb_plot *p, const char *data_path,
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
 int rb_plot_trajectories(const rb_judged *j, const char *data_path, FILE *data, FILE *script);
 int rb_plot_animation(const rb_judged *j, const char *data_path, FILE *data, FILE *script);
-int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script);
+int rb_plot_panels_picture(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script);
 #endif

@@ -175,10 +175,10 @@ int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path,
   return block;
 }
 
-/* A valid case's pictures under that key, or NULL. */
-static const json_t *pictures_of(const json_t *c, const char *key) {
+/* The pictures under that key of a valid case that the plot shows, or NULL. */
+static const json_t *pictures_of(const rb_plot *p, const json_t *c, const char *key) {
   const json_t *pictures = json_object_get(json_object_get(c, "details"), key);
-  return is_valid(c) && json_array_size(pictures) ? pictures : NULL;
+  return is_valid(c) && rb_plot_shows(p, c) && json_array_size(pictures) ? pictures : NULL;
 }
 
 /* Whether the pictures of two cases have the same titles, so that only the method tells them apart. */
@@ -199,14 +199,14 @@ static json_t *with_method(const json_t *picture, const char *method) {
 
 /* The slices of all cases that have any: a column a case, or a row a case where that is wider than high. NULL: none.
  * *rows of the figure; *title: their method, "" where there are several. */
-static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char **title) {
+static json_t *slices_side_by_side(const rb_plot *p, const json_t *cases, size_t *rows, const char **title) {
   json_t *all = json_array(), *c;
   const json_t *of[64];
   const char *method[64];
   size_t i, count = 0;
   int alike = 0;
   json_array_foreach(cases, i, c) {
-    const json_t *slices = pictures_of(c, "slices");
+    const json_t *slices = pictures_of(p, c, "slices");
     if (!slices || count == sizeof of / sizeof *of) continue;
     method[count] = rb_json_text(c, "method", "");
     *title = count == 0 || strcmp(*title, method[count]) == 0 ? method[count] : "";
@@ -226,12 +226,12 @@ static json_t *slices_side_by_side(const json_t *cases, size_t *rows, const char
 }
 
 /* The panels of the first case that has any. */
-static json_t *panels_of_one(const json_t *cases, const char **title) {
+static json_t *panels_of_one(const rb_plot *p, const json_t *cases, const char **title) {
   size_t i;
   json_t *c;
-  json_array_foreach(cases, i, c) if (pictures_of(c, "panels")) {
+  json_array_foreach(cases, i, c) if (pictures_of(p, c, "panels")) {
     *title = rb_json_text(c, "id", "");
-    return json_copy((json_t *)pictures_of(c, "panels"));
+    return json_copy((json_t *)pictures_of(p, c, "panels"));
   }
   return NULL;
 }
@@ -260,12 +260,12 @@ static void colour_key(const char *title, FILE *script) {
 
 /* In two rows the panels of the first valid case that has any; else the slices of all cases side by side. `data` gets
  * their pixels one after the other. */
-int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data, FILE *script) {
+int rb_plot_panels_picture(const rb_judged *j, const rb_plot *plot, const char *data_path, FILE *data, FILE *script) {
   const json_t *cases = json_object_get(j->record, "cases");
   const char *id = "";
   size_t i, rows = 2;
-  json_t *one, *panels = panels_of_one(cases, &id);
-  if (!panels) panels = slices_side_by_side(cases, &rows, &id);
+  json_t *one, *panels = panels_of_one(plot, cases, &id);
+  if (!panels) panels = slices_side_by_side(plot, cases, &rows, &id);
   if (!panels) return 0;
   fprintf(script, "set multiplot layout %zu,%zu title TITLE.\"\\n\".", rows,
           (json_array_size(panels) + rows - 1) / rows);
@@ -273,7 +273,7 @@ int rb_plot_panels_picture(const rb_judged *j, const char *data_path, FILE *data
   fprintf(script,
           "unset border\nunset tics\nunset key\nunset grid\nset size ratio -1\nset lmargin 0.5\nset rmargin 0.5\nset "
           "tmargin %s\nset bmargin 0.3\n",
-          json_array_size(panels) > 12 ? "2.4" : "5"); /* few pictures are tall: room for the figure's own title */
+          rows > 2 ? "2.4" : "5"); /* few rows leave room for the figure's own title */
   long skip = 0;
   json_array_foreach(panels, i, one) {
     char path[8400];
