@@ -17,10 +17,11 @@
 
 /* What is known before a file is read: enough to predict memory. */
 typedef struct {
-  rb_grid grid;   /* of images; {0}: the problem has none */
-  int channels;   /* images a subject */
-  int64_t points; /* a subject; 0: none */
-  int dim;        /* of points */
+  rb_grid grid;      /* of images; {0}: the problem has none */
+  double spacing[3]; /* of its voxels along axes 1 to 3, mm; 0: not known */
+  int channels;      /* images a subject */
+  int64_t points;    /* a subject; 0: none */
+  int dim;           /* of points */
   int templates;
   int labels;       /* whether label maps come with the images */
   int surfaces;     /* a subject */

@@ -15,7 +15,8 @@ static double noise_floor(const rb_atlas *a) {
   if (a->reference) return 0; /* no mean is made; the force of equal images is exactly 0 */
   const double epsilon = rb_epsilon(a->config->dtype),
                resolution = a->options.sum == RB_SUM_FIXED ? 1 / RB_AVERAGE_UNIT + epsilon : (a->count + 2) * epsilon;
-  return 0.5 * resolution / a->options.gamma;
+  const double least = fmin(a->spacing[0], fmin(a->spacing[1], a->spacing[2])); /* of a difference, and of a voxel */
+  return 0.5 * resolution / a->options.gamma / (least * least);
 }
 
 void rb_atlas_set_profile(rb_atlas *a, int on) { a->profile = on; }
@@ -23,10 +24,23 @@ void rb_atlas_set_iterations(rb_atlas *a, int coarse, int finest) {
   a->options.coarse_iterations = coarse, a->options.iterations = finest;
 }
 
-rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out) {
+rb_status rb_atlas_solve_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out) {
   *out = m->v.data ? m->v : w->v;
   if (!m->v.data) return rb_helmholtz_solve(w->helmholtz, w->f, w->v);
   return rb_helmholtz_sweep(w->helmholtz, first ? a->options.first_sweeps : a->options.sweeps, a->omega, w->f, m->v);
+}
+
+rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(a->grid);
+  rb_array v;
+  RB_TRY(rb_atlas_solve_velocity(a, w, m, first, &v));
+  *out = a->cubes ? v : w->v; /* where sweeps begin next time is left as it is */
+  for (int c = 0; c < 3 && !a->cubes; c++)
+    RB_TRY(rb_field_combine(w->lengths, n, 1 / a->spacing[c], rb_array_part(v, c * n, n), 0, rb_array_none(), 0,
+                            rb_array_part(w->v, c * n, n)));
+done:
+  return st;
 }
 
 /* e_i of a level, from its first velocity. */

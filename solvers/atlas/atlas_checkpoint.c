@@ -30,14 +30,15 @@ typedef struct {
 static void make_key(rb_atlas *a) {
   const rb_atlas_options *o = &a->options;
   const rb_grid g = a->full;
-  char text[640], reference[65] = "none";
+  char text[768], voxels[96] = "", reference[65] = "none";
+  if (!a->cubes) snprintf(voxels, sizeof voxels, " voxels %a %a %a", a->spacing[0], a->spacing[1], a->spacing[2]);
   if (a->reference) rb_sha256_data(a->reference, (size_t)rb_grid_points(g) * sizeof *a->reference, reference);
   snprintf(text, sizeof text,
            "atlas 1 %s %lldx%lldx%lld count %d alpha %a beta %a gamma %a step %a its %d %d levels %d sweeps %d %d "
-           "omega %d halve %d sum %d scale %d reference %s",
+           "omega %d halve %d sum %d scale %d reference %s%s",
            a->variant->name, (long long)g.n[0], (long long)g.n[1], (long long)g.n[2], a->count, o->alpha, o->beta,
            o->gamma, o->step, o->iterations, o->coarse_iterations, o->levels, o->first_sweeps, o->sweeps, o->omega,
-           o->halve, o->sum, o->scale, reference);
+           o->halve, o->sum, o->scale, reference, voxels);
   rb_sha256_data(text, strlen(text), a->key);
 }
 

@@ -58,6 +58,7 @@ rb_atlas_options rb_atlas_defaults(void) {
                             .omega = RB_OMEGA_LAPLACE,
                             .halve = 1,
                             .sum = RB_SUM_FIXED,
+                            .spacing = {1, 1, 1},
                             .clip = -1,
                             .checkpoint_minutes = 10};
 }

@@ -34,7 +34,8 @@ typedef struct {
   rb_l2force_plan *force;
   rb_helmholtz_plan *helmholtz;
   rb_compose_plan *compose;
-  rb_array f, v, next; /* [3][n]: force, then displacement of the step; velocity; u to come */
+  rb_field_plan *lengths; /* of [n]: brings velocities to voxels; NULL where they are cubes */
+  rb_array f, v, next;    /* [3][n]: force, then displacement of the step; velocity; u to come */
 } rb_atlas_workspace;
 
 /* Parts of the mean, planes of axis 1, which devices add one behind the other. SLAB_BYTES: of the sums of one, at the
@@ -53,6 +54,8 @@ struct rb_atlas {
   rb_grid whole;      /* of the caller's images */
   int64_t first[3];   /* the box that is worked on: its first voxel in them */
   rb_grid full, grid; /* of the box; of the level under way */
+  double spacing[3];  /* of voxels, over a cube's of that volume; 1 where they are taken for cubes */
+  int cubes;          /* they are 1 */
   int count, own;     /* images of the team, and of this member */
   rb_atlas_member *member;
   const float *reference;
@@ -159,7 +162,10 @@ rb_status rb_atlas_issue_mean(rb_atlas *a, rb_status own);
 rb_status rb_atlas_clip(rb_atlas *a);
 /* part [full n] to out [whole n], `beyond` around it. The same place: only where nothing is cut off. */
 void rb_atlas_unclip(const rb_atlas *a, float beyond, const float *part, float *out);
-/* The velocity of the force in w->f: w->v, or the image's own, which sweeps improve. first: of its level. */
+/* The velocity of the force in w->f as L has it: w->v, or the image's own, which sweeps improve. first: of its
+ * level. */
+rb_status rb_atlas_solve_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out);
+/* The same in voxels. */
 rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member *m, int first, rb_array *out);
 /* Whether iterations behind a level's first are issued as recordings, their steps halved on the backend: where the
  * variant says so, without a profile; in a team where devices add the mean. */

@@ -10,9 +10,9 @@ size_t rb_atlas_value_size(const rb_atlas *a) { return rb_dtype_size(a->config->
 
 /* ---- plans and arrays ------------------------------------------------------------------------------------- */
 
-/* Kernels and arrays of the level's grid. Spacing is 1: lengths are voxels of the level, so the
- * operator L = -alpha Laplacian - beta grad div + gamma means another thing in mm on every level. omega of
- * over-relaxation depends on the grid, too. */
+/* Kernels and arrays of the level's grid. Lengths are voxels of the level, so the operator L = -alpha Laplacian -
+ * beta grad div + gamma means another thing in mm on every level. omega of over-relaxation depends on the grid, too.
+ */
 static rb_status make_workspace(void *context, int k) {
   rb_status st = RB_OK;
   rb_atlas *a = context;
@@ -20,9 +20,10 @@ static rb_status make_workspace(void *context, int k) {
   const rb_atlas_config *c = a->config;
   const rb_atlas_options *o = &a->options;
   const int64_t n = rb_grid_points(a->grid);
-  const rb_l2force_desc force = {.grid = a->grid, .spacing = {1, 1, 1}, .dtype = c->dtype};
+  const double *s = a->spacing;
+  const rb_l2force_desc force = {.grid = a->grid, .spacing = {s[0], s[1], s[2]}, .dtype = c->dtype};
   const rb_helmholtz_desc helmholtz = {.grid = a->grid,
-                                       .spacing = {1, 1, 1},
+                                       .spacing = {s[0], s[1], s[2]},
                                        .alpha = o->alpha,
                                        .beta = o->beta,
                                        .gamma = o->gamma,
@@ -37,6 +38,9 @@ static rb_status make_workspace(void *context, int k) {
   a->omega = rb_helmholtz_omega(&helmholtz, o->omega);
   RB_TRY(rb_variant_find(&rb_compose_family, c->compose, &v));
   RB_TRY(rb_compose_create(v, &compose, &w->compose));
+  if (!a->cubes)
+    RB_TRY(rb_field_create(rb_field_variant(a->backend->kind), &(rb_field_desc){.count = n, .dtype = c->dtype},
+                           &w->lengths));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->f));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->v));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->next));
@@ -45,7 +49,8 @@ done:
 }
 static void drop_workspace(rb_atlas_workspace *w) {
   rb_array_destroy(&w->next), rb_array_destroy(&w->v), rb_array_destroy(&w->f);
-  rb_compose_destroy(w->compose), rb_helmholtz_destroy(w->helmholtz), rb_l2force_destroy(w->force);
+  rb_field_destroy(w->lengths), rb_compose_destroy(w->compose), rb_helmholtz_destroy(w->helmholtz),
+      rb_l2force_destroy(w->force);
   *w = (rb_atlas_workspace){0};
 }
 

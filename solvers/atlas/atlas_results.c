@@ -88,7 +88,7 @@ rb_status rb_atlas_next_velocity(rb_atlas *a, int image, const rb_helmholtz_plan
   RB_CHECK(!a->options.stream, RB_EUNSUPPORTED, "images that stay on the host leave no velocity behind");
   RB_TRY(rb_atlas_member_of(a, image, &m));
   RB_TRY(rb_l2force(w->force, a->mean, m->warped, w->f));
-  RB_TRY(rb_atlas_velocity(a, w, m, 0, v));
+  RB_TRY(rb_atlas_solve_velocity(a, w, m, 0, v));
   *plan = w->helmholtz, *f = w->f;
 done:
   return st;

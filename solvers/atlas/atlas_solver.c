@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void made_of(const rb_variant *v, char *out, size_t size) {
   const rb_atlas_config *c = v->ops;
@@ -13,7 +14,7 @@ static void made_of(const rb_variant *v, char *out, size_t size) {
 
 /* ---- options ---------------------------------------------------------------------------------------------- */
 
-/* Lengths are voxels of each level; spacing in mm is not known here. What depends on the grid or on the variant is
+/* Lengths are voxels of each level. What depends on the grid or on the variant is
  * checked by rb_atlas_check: up to 8 levels, beta 0 with sweeps. */
 #define AT(field) offsetof(rb_atlas_options, field)
 static const rb_solver_option options[] = {
@@ -42,6 +43,8 @@ static const rb_solver_option options[] = {
     {"reduce", RB_OPTION_CHOICE, AT(reduce), .choices = "auto hosts devices", .unit = "",
      .help =
          "where processes add the mean: by MPI on hosts or by NCCL on devices, one each; auto: there if it can be"},
+    {"voxels", RB_OPTION_CHOICE, AT(voxels), .choices = "cubes files", .unit = "",
+     .help = "what force and operator take them for: cubes, as the paper does, or as long as the files say"},
     {"clip", RB_OPTION_WHOLE, AT(clip), .least = -1, .unit = "voxel",
      .help =
          "work on the box alone that holds what any image has above its least value, and so much around it; -1: on "
@@ -65,7 +68,9 @@ static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }
 /* For a process alone: all templates are its own. A member of a team needs less. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
-  return rb_atlas_predict(v, o, shape->grid, shape->templates, backend, host);
+  rb_atlas_options mine = *(const rb_atlas_options *)o;
+  mine.voxels = RB_VOXELS_CUBES; /* memory does not depend on it */
+  return rb_atlas_predict(v, &mine, shape->grid, shape->templates, backend, host);
 }
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */
@@ -83,6 +88,7 @@ static rb_status create(const rb_variant *v, const void *o, const rb_problem *pr
   const float **images = calloc((size_t)count + 1, sizeof *images);
   RB_CHECK(images, RB_ENOMEM, "host memory");
   mine.interrupted = interrupted; /* not an option */
+  memcpy(mine.spacing, problem->shape.spacing, sizeof mine.spacing);
   for (int t = 0; t < count; t++) images[t] = problem->templates[t].image;
   RB_TRY(rb_atlas_create(v, &mine, problem->shape.grid, count, images,
                          problem->reference ? problem->reference->image : NULL, team, &atlas));

@@ -105,6 +105,81 @@ static void velocities_are_solved(void **state) {
   rb_atlas_destroy(a);
 }
 
+/* Voxels that are cubes of any size are cubes, to the bit; sizes that are none are refused. */
+static void cubes_of_any_size(void **state) {
+  (void)state;
+  static float mean[2][N], u[2][3 * N];
+  const float *images[3] = {pictures[0], pictures[1], pictures[2]};
+  rb_atlas_options o = quick();
+  for (int s = 0; s < SOLVERS; s++) {
+    o.voxels = RB_VOXELS_CUBES;
+    make(solvers[s], &o, 3, images, NULL, mean[0], u[0]);
+    o.voxels = RB_VOXELS_FILES, o.spacing[0] = o.spacing[1] = o.spacing[2] = 2.5;
+    make(solvers[s], &o, 3, images, NULL, mean[1], u[1]);
+    assert_memory_equal(u[0], u[1], sizeof u[0]);
+  }
+  static const double bad[] = {0, -1, INFINITY, NAN};
+  for (int k = 0; k < 4; k++) {
+    rb_atlas *a;
+    o.spacing[1] = bad[k];
+    assert_int_equal(rb_atlas_create(variant("cpu-fft"), &o, grid, 3, images, NULL, rb_team_self(), &a), RB_EINVAL);
+    assert_non_null(strstr(rb_message(), "axis 2"));
+    rb_clear();
+  }
+}
+
+/* A pair of soft balls, moved along axis 3, on a grid whose voxels are `thick` along axis 1: value at x in units of
+ * axes 2 and 3. */
+enum { ACROSS = 32 };
+static void fill_ball(float *out, rb_grid g, double thick, double shift) {
+  for (int64_t i = 0; i < rb_grid_points(g); i++) {
+    const double x = ((double)(i / g.n[2] / g.n[1]) + 0.5) * thick - ACROSS / 2.0,
+                 y = (double)(i / g.n[2] % g.n[1]) + 0.5 - ACROSS / 2.0,
+                 z = (double)(i % g.n[2]) + 0.5 - ACROSS / 2.0 - shift;
+    out[i] = (float)exp(-(x * x + y * y + z * z) / 50);
+  }
+}
+
+/* Twice as thick voxels along axis 1, told as such, give the displacement of cubes (to what sampling costs), in
+ * voxels of the axis; taken for cubes they do not. alpha is of a length squared, whose unit is a cube of the same
+ * volume. */
+static void thick_voxels_know_their_length(void **state) {
+  (void)state;
+  static float a[2][ACROSS * ACROSS * ACROSS], u[3][3 * ACROSS * ACROSS * ACROSS];
+  const rb_grid fine = {{ACROSS, ACROSS, ACROSS}}, thick = {{ACROSS / 2, ACROSS, ACROSS}};
+  for (int sweeps = 0; sweeps < 2; sweeps++) {
+    const rb_variant *v = variant(sweeps ? "cpu-sor-f64" : "cpu-fft-f64");
+    for (int k = 0; k < 3; k++) { /* cubes; thick; thick taken for cubes */
+      const rb_grid g = k ? thick : fine;
+      rb_atlas_options o = quick();
+      rb_atlas *atlas;
+      rb_atlas_result r;
+      const float *images[1] = {a[0]};
+      o.iterations = 12, o.sweeps = o.first_sweeps = 200, o.scale = RB_SCALE_NONE, o.omega = RB_OMEGA_SHIFTED;
+      o.spacing[0] = 2, o.voxels = k == 1 ? RB_VOXELS_FILES : RB_VOXELS_CUBES;
+      if (k == 1) o.alpha /= cbrt(2) * cbrt(2);
+      for (int i = 0; i < 2; i++) fill_ball(a[i], g, k ? 2 : 1, 1.5 * i);
+      ok(rb_atlas_create(v, &o, g, 1, images, a[1], rb_team_self(), &atlas));
+      ok(rb_atlas_solve(atlas, NULL, NULL, &r));
+      ok(rb_atlas_displacement(atlas, 0, u[k]));
+      rb_atlas_destroy(atlas);
+    }
+    double off[2] = {0}, most[3] = {0};
+    const int64_t n = rb_grid_points(thick), m = rb_grid_points(fine), plane = ACROSS * ACROSS;
+    for (int c = 0; c < 3; c++)
+      for (int64_t i = 0; i < n; i++) { /* a thick voxel's centre lies between two of the others */
+        const float *f = u[0] + c * m + i / plane * 2 * plane + i % plane;
+        const double want = ((double)f[0] + (double)f[plane]) / 2, length = c == 0 ? 2 : 1;
+        most[c] = fmax(most[c], fabs(want));
+        for (int k = 0; k < 2; k++)
+          off[k] = fmax(off[k], fabs((double)u[1 + k][c * n + i] * (k == 0 ? length : 1) - want));
+      }
+    assert_true(most[2] > 1 && most[0] > 0.05); /* it moves, and across, too */
+    assert_true(off[0] < 0.05 * most[2]);
+    assert_true(off[1] > 3 * off[0]);
+  }
+}
+
 /* Images that stay on the host: the same bits of everything that is told or left. */
 typedef struct {
   rb_atlas_row row[64];
@@ -294,8 +369,10 @@ static void warp_against_splat(void **state) {
 
 int main(void) {
   fill_pictures();
-  const struct CMUnitTest tests[] = {cmocka_unit_test(clipping),   cmocka_unit_test(velocities_are_solved),
-                                     cmocka_unit_test(streaming),  cmocka_unit_test(uneven_levels),
-                                     cmocka_unit_test(step_bound), cmocka_unit_test(warp_against_splat)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(clipping),          cmocka_unit_test(velocities_are_solved),
+      cmocka_unit_test(cubes_of_any_size), cmocka_unit_test(thick_voxels_know_their_length),
+      cmocka_unit_test(streaming),         cmocka_unit_test(uneven_levels),
+      cmocka_unit_test(step_bound),        cmocka_unit_test(warp_against_splat)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

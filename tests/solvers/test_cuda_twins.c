@@ -148,13 +148,14 @@ static void landmarks_follow(void **state) {
 static void keep(void *context, const rb_atlas_row *row) {
   ((double *)context)[4 * (row->level - 1) + row->iteration] = row->variance;
 }
-static void atlas(const rb_variant *v, double variance[8]) {
+static void atlas(const rb_variant *v, rb_atlas_voxels voxels, double variance[8]) {
   static float two[2][POINTS], det[POINTS], w[3 * POINTS];
   const float *both[2] = {two[0], two[1]};
   rb_atlas_options o = rb_atlas_defaults();
   rb_atlas_result r;
   rb_atlas *a;
   o.levels = 2, o.iterations = o.coarse_iterations = 3, o.first_sweeps = 8;
+  o.voxels = voxels, o.spacing[0] = 1.5;
   images(two[0], two[1]);
   ok(rb_atlas_create(v, &o, rb_grid_make(N, N, N), 2, both, NULL, rb_team_self(), &a));
   rb_atlas_set_profile(a, 1);
@@ -167,20 +168,23 @@ static void atlas(const rb_variant *v, double variance[8]) {
 static void atlas_follows(void **state) {
   (void)state;
   const rb_variant *twin[2];
-  double cpu[2][8], cuda[8];
+  double cpu[2][2][8], cuda[8]; /* by voxels, by sweeps */
   int compared = 0;
   ok(rb_variant_find(&rb_atlas_family, "cpu-fft-f64", &twin[0]));
   ok(rb_variant_find(&rb_atlas_family, "cpu-sor-f64", &twin[1]));
-  for (int k = 0; k < 2; k++) atlas(twin[k], cpu[k]);
+  for (int k = 0; k < 4; k++) atlas(twin[k % 2], (rb_atlas_voxels)(k / 2), cpu[k / 2][k % 2]);
+  assert_true(fabs(cpu[1][0][7] / cpu[0][0][7] - 1) > 2e-3); /* lengths matter */
   for (int i = 0; i < rb_atlas_family.count; i++) {
     const rb_variant *v = &rb_atlas_family.variants[i];
     if (v->backend != RB_CUDA) continue;
     needs_cuda(v);
-    const double *want = cpu[((const rb_atlas_config *)v->ops)->sweeps];
-    atlas(v, cuda);
-    for (int k = 0; k < 8; k++)
-      if (!(fabs(cuda[k] / want[k] - 1) < 2e-4))
-        fail_msg("%s, row %d: variance %g, not %g", v->name, k, cuda[k], want[k]);
+    for (int voxels = 0; voxels < 2; voxels++) {
+      const double *want = cpu[voxels][((const rb_atlas_config *)v->ops)->sweeps];
+      atlas(v, (rb_atlas_voxels)voxels, cuda);
+      for (int k = 0; k < 8; k++)
+        if (!(fabs(cuda[k] / want[k] - 1) < 2e-4))
+          fail_msg("%s, voxels %d, row %d: variance %g, not %g", v->name, voxels, k, cuda[k], want[k]);
+    }
     compared++;
   }
   assert_true(compared > 0);
@@ -210,6 +214,7 @@ static rb_atlas_result by_rows(const char *name, int count, double step, int iss
   ok(rb_variant_find(&rb_atlas_family, name, &v));
   o.levels = 2, o.iterations = REPLAYED, o.coarse_iterations = 2, o.first_sweeps = 2, o.step = step,
   o.stream = stream, o.concurrent = concurrent;
+  o.voxels = count == 1 ? RB_VOXELS_FILES : RB_VOXELS_CUBES, o.spacing[2] = 0.7;
   images(two[0], two[1]);
   for (int i = 0; i < POINTS; i++) third[i] = two[1][POINTS - 1 - i];
   out->rows = 0;

@@ -210,17 +210,16 @@ done:
   return st;
 }
 
-/* The atlas works in voxels: forces, smoothing and steps treat them as cubes. */
-static void warn_of_anisotropic_voxels(const rb_volume *like, rb_grid g) {
-  double mm[3];
-  for (int a = 0; a < 3; a++) mm[a] = like->spacing[a] * (double)like->grid.n[a] / (double)g.n[a];
+/* The atlas takes voxels for cubes unless it is told otherwise: smoothing reaches farther along a long side then. */
+static void warn_of_anisotropic_voxels(const rb_register_request *r, const double mm[3], rb_grid g) {
   const double most = fmax(mm[0], fmax(mm[1], mm[2])), least = fmin(mm[0], fmin(mm[1], mm[2]));
-  if (most <= 1.05 * least) return;
+  const rb_solver_option *voxels = rb_solver_option_find(r->solver->options, "voxels");
+  if (most <= 1.05 * least || (voxels && rb_solver_option_number(voxels, r->options) != 0)) return;
   const double edge = cbrt(mm[0] * mm[1] * mm[2]);
   fprintf(stderr,
           "regbench register: voxels are anisotropic, %.3g x %.3g x %.3g mm, and are treated as cubes: smoothing "
           "reaches farther "
-          "along the long side; --size %.0f,%.0f,%.0f makes them isotropic\n",
+          "along the long side; --voxels files takes them as they are, --size %.0f,%.0f,%.0f makes them isotropic\n",
           mm[2], mm[1], mm[0], (double)g.n[2] * mm[2] / edge, (double)g.n[1] * mm[1] / edge,
           (double)g.n[0] * mm[0] / edge);
 }
@@ -245,7 +244,10 @@ static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *i
   in->problem.templates = in->templates;
   in->problem.shape = (rb_problem_shape){.grid = in->cohort.grid, .channels = 1, .templates = in->cohort.count};
   if (!in->like) in->like = &in->cohort.like;
-  if (r->team->rank == 0) warn_of_anisotropic_voxels(in->like, in->cohort.grid);
+  double *mm = in->problem.shape.spacing;
+  for (int a = 0; a < 3; a++)
+    mm[a] = in->like->spacing[a] * (double)in->like->grid.n[a] / (double)in->cohort.grid.n[a];
+  if (r->team->rank == 0) warn_of_anisotropic_voxels(r, mm, in->cohort.grid);
   in->kept = kept;
   kept = NULL;
   RB_TRY(rb_register_labels_check(r, in));
