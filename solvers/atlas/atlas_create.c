@@ -157,7 +157,6 @@ void rb_atlas_destroy(rb_atlas *a) {
   if (a->devices) a->backend->team->close(a->devices);
   for (int k = 0; k < a->own; k++) free(a->member[k].kept), free(a->member[k].cut);
   free(a->reference_cut);
-  if (a->sums_pinned) a->backend->unpin(a->sums);
   free(a->rows), free(a->packed), free(a->gathered), free(a->differences), free(a->sums), free(a->room),
       free(a->member);
   free(a);

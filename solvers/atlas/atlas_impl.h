@@ -75,7 +75,6 @@ struct rb_atlas {
       buffers[RB_BUFFERS]; /* with options.stream: arrays of an image on the backend; warped in the first */
   float *room;             /* [3][full n] on the host */
   int32_t *sums;           /* [full n] on the host where a team adds the mean there, else NULL */
-  int sums_pinned;         /* they are */
   rb_device_team *devices; /* where it adds the mean on its devices, else NULL */
   double *gathered;        /* [2 members] */
   double *differences;     /* [count] */

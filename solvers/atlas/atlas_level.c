@@ -228,9 +228,6 @@ rb_status rb_atlas_choose_reduction(rb_atlas *a) {
   }
   a->sums = malloc((size_t)rb_grid_points(a->full) * sizeof *a->sums);
   RB_TRY(rb_team_agree(a->team, a->sums ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory")));
-  if (!a->backend->pin) return RB_OK;
-  a->sums_pinned = a->backend->pin(a->sums, (size_t)rb_grid_points(a->full) * sizeof *a->sums) == RB_OK;
-  if (!a->sums_pinned) rb_clear(); /* copied more slowly */
 done:
   return st;
 }
