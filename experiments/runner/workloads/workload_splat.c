@@ -60,6 +60,9 @@ static rb_status surface_points(const rb_case *c, rb_data_source *source, int64_
   rb_status st = RB_OK;
   rb_mesh pair[2] = {{0}};
   double low[3], high[3], step = 0;
+  for (int a = 0; a < 3; a++)
+    RB_CHECK(c->grid.n[a] >= 4, RB_EINVAL, "axis %d has %lld nodes; a surface needs 4", a + 1,
+             (long long)c->grid.n[a]);
   RB_TRY(rb_surface_pair(rb_case_axis(c, "data", "spheres"), pair, source));
   const rb_mesh *s = &pair[0];
   *np = s->faces;
