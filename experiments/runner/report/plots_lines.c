@@ -212,7 +212,8 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
   fprintf(script, "set format y '10^{%%L}'\n%s%s", p->log_x ? "set logscale x 2\n" : "",
           p->log_y ? "set logscale y 10\n" : "unset format y\n");
-  if (strcmp(p->y, "bandwidth") == 0) fputs("set format y '%.0s %cB/s'\nunset ylabel\n", script);
+  if (strcmp(p->y, "bandwidth") == 0 || (p->y_label && strcmp(p->y_label, "B/s") == 0))
+    fputs("set format y '%.0s %cB/s'\nunset ylabel\n", script);
   if (panels == 1)
     fprintf(script, "set key outside right font ',10'\n");
   else
