@@ -15,7 +15,8 @@ static double noise_floor(const rb_atlas *a) {
   if (a->reference) return 0; /* no mean is made; the force of equal images is exactly 0 */
   const double epsilon = rb_epsilon(a->config->dtype),
                resolution = a->options.sum == RB_SUM_FIXED ? 1 / RB_AVERAGE_UNIT + epsilon : (a->count + 2) * epsilon;
-  const double least = fmin(a->spacing[0], fmin(a->spacing[1], a->spacing[2])); /* of a difference, and of a voxel */
+  /* differences are divided by the spacing, and so is the velocity, which is in voxels */
+  const double least = fmin(a->spacing[0], fmin(a->spacing[1], a->spacing[2]));
   return 0.5 * resolution / a->options.gamma / (least * least);
 }
 
@@ -37,7 +38,7 @@ rb_status rb_atlas_velocity(rb_atlas *a, rb_atlas_workspace *w, rb_atlas_member 
   RB_TRY(rb_atlas_solve_velocity(a, w, m, first, &v));
   *out = a->cubes ? v : w->v; /* where sweeps begin next time is left as it is */
   for (int c = 0; c < 3 && !a->cubes; c++)
-    RB_TRY(rb_field_combine(w->lengths, n, 1 / a->spacing[c], rb_array_part(v, c * n, n), 0, rb_array_none(), 0,
+    RB_TRY(rb_field_combine(w->field, n, 1 / a->spacing[c], rb_array_part(v, c * n, n), 0, rb_array_none(), 0,
                             rb_array_part(w->v, c * n, n)));
 done:
   return st;

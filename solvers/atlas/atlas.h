@@ -40,8 +40,8 @@ typedef enum { RB_SCALE_IMAGE, RB_SCALE_COHORT, RB_SCALE_NONE } rb_atlas_scale;
  * every member has one of its own and NCCL is at hand. The same bits either way. */
 typedef enum { RB_REDUCE_AUTO, RB_REDUCE_HOSTS, RB_REDUCE_DEVICES } rb_atlas_reduce;
 
-/* What lengths the force and the operator L know: voxels as cubes, as the paper has them, or as they are. */
-typedef enum { RB_VOXELS_CUBES, RB_VOXELS_FILES } rb_atlas_voxels;
+/* What the force and the operator L take voxels for: cubes, as the paper does, or boxes of their spacing. */
+typedef enum { RB_VOXELS_CUBES, RB_VOXELS_SPACING } rb_atlas_voxels;
 
 typedef struct {
   double alpha, beta, gamma; /* of L: 1, 0, 0.02 */
@@ -56,7 +56,7 @@ typedef struct {
   rb_atlas_scale scale;      /* RB_SCALE_IMAGE */
   rb_atlas_reduce reduce;    /* RB_REDUCE_AUTO */
   rb_atlas_voxels voxels;    /* RB_VOXELS_CUBES */
-  double spacing[3]; /* of voxels along axes 1 to 3 with RB_VOXELS_FILES; the unit of L's lengths is the edge of
+  double spacing[3]; /* of voxels along axes 1 to 3 with RB_VOXELS_SPACING; the unit of L's lengths is the edge of
                         a cube as large as a voxel, so that only their ratios count. Steps stay in voxels */
   int slabs;  /* of the mean that devices add, each behind the warp of its part of the last image, 1 to 4; 0: by size
                */

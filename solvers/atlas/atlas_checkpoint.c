@@ -31,7 +31,7 @@ static void make_key(rb_atlas *a) {
   const rb_atlas_options *o = &a->options;
   const rb_grid g = a->full;
   char text[768], voxels[96] = "", reference[65] = "none";
-  if (!a->cubes) snprintf(voxels, sizeof voxels, " voxels %a %a %a", a->spacing[0], a->spacing[1], a->spacing[2]);
+  if (!a->cubes) snprintf(voxels, sizeof voxels, " spacing %a %a %a", a->spacing[0], a->spacing[1], a->spacing[2]);
   if (a->reference) rb_sha256_data(a->reference, (size_t)rb_grid_points(g) * sizeof *a->reference, reference);
   snprintf(text, sizeof text,
            "atlas 1 %s %lldx%lldx%lld count %d alpha %a beta %a gamma %a step %a its %d %d levels %d sweeps %d %d "

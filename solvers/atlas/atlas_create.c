@@ -60,9 +60,6 @@ rb_status rb_atlas_check(const rb_variant *variant, const rb_atlas_options *o, r
   for (int a = 0; a < 3 && o->levels > 1; a++)
     RB_CHECK(grid.n[a] >> (o->levels - 1) >= 4, RB_EINVAL, "axis %d has %lld voxels: too few for %d levels", a + 1,
              (long long)grid.n[a], o->levels);
-  for (int a = 0; a < 3 && o->voxels == RB_VOXELS_FILES; a++)
-    RB_CHECK(o->spacing[a] > 0 && isfinite(o->spacing[a]), RB_EINVAL,
-             "the spacing of voxels along axis %d is %g; it must be positive", a + 1, o->spacing[a]);
   RB_CHECK(o->gamma > 0 && o->alpha >= 0 && o->beta >= 0, RB_EINVAL,
            "alpha %g, beta %g, gamma %g: gamma must be positive, the others not negative", o->alpha, o->beta,
            o->gamma);
@@ -89,10 +86,17 @@ done:
 }
 
 /* Relative to a cube of the voxel's volume. Voxels that are cubes are that whatever their size. */
-static void take_spacing(rb_atlas *a) {
+static rb_status take_spacing(rb_atlas *a) {
+  rb_status st = RB_OK;
   const double *s = a->options.spacing, edge = cbrt(s[0] * s[1] * s[2]);
-  a->cubes = a->options.voxels == RB_VOXELS_CUBES || (s[0] == s[1] && s[1] == s[2]);
+  a->cubes = a->options.voxels == RB_VOXELS_CUBES;
+  for (int k = 0; k < 3 && !a->cubes; k++)
+    RB_CHECK(s[k] > 0 && isfinite(s[k]), RB_EINVAL, "the spacing of voxels along axis %d is %g; it must be positive",
+             k + 1, s[k]);
+  a->cubes |= s[0] == s[1] && s[1] == s[2];
   for (int k = 0; k < 3; k++) a->spacing[k] = a->cubes ? 1 : s[k] / edge;
+done:
+  return st;
 }
 
 static rb_status take_images(rb_atlas *a, const float *const *images) {
@@ -128,7 +132,7 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   RB_CHECK(a, RB_ENOMEM, "host memory");
   a->variant = variant, a->config = variant->ops, a->options = *options;
   a->team = team, a->whole = a->full = a->grid = grid, a->count = count, a->reference = reference;
-  take_spacing(a);
+  RB_TRY(take_spacing(a));
   RB_TRY(rb_variant_backend(variant, &a->backend));
   /* From here on members may fail apart: they collect a status and agree on it, and no one waits for another in
    * vain. */

@@ -34,8 +34,8 @@ typedef struct {
   rb_l2force_plan *force;
   rb_helmholtz_plan *helmholtz;
   rb_compose_plan *compose;
-  rb_field_plan *lengths; /* of [n]: brings velocities to voxels; NULL where they are cubes */
-  rb_array f, v, next;    /* [3][n]: force, then displacement of the step; velocity; u to come */
+  rb_field_plan *field; /* scales velocities to voxels; NULL where these are cubes */
+  rb_array f, v, next;  /* [3][n]: force, then displacement of the step; velocity; u to come */
 } rb_atlas_workspace;
 
 /* Parts of the mean, planes of axis 1, which devices add one behind the other. SLAB_BYTES: of the sums of one, at the

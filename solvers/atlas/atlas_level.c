@@ -40,7 +40,7 @@ static rb_status make_workspace(void *context, int k) {
   RB_TRY(rb_compose_create(v, &compose, &w->compose));
   if (!a->cubes)
     RB_TRY(rb_field_create(rb_field_variant(a->backend->kind), &(rb_field_desc){.count = n, .dtype = c->dtype},
-                           &w->lengths));
+                           &w->field));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->f));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->v));
   RB_TRY(rb_array_create(a->backend, c->dtype, 3 * n, &w->next));
@@ -49,7 +49,7 @@ done:
 }
 static void drop_workspace(rb_atlas_workspace *w) {
   rb_array_destroy(&w->next), rb_array_destroy(&w->v), rb_array_destroy(&w->f);
-  rb_field_destroy(w->lengths), rb_compose_destroy(w->compose), rb_helmholtz_destroy(w->helmholtz),
+  rb_field_destroy(w->field), rb_compose_destroy(w->compose), rb_helmholtz_destroy(w->helmholtz),
       rb_l2force_destroy(w->force);
   *w = (rb_atlas_workspace){0};
 }

@@ -43,8 +43,8 @@ static const rb_solver_option options[] = {
     {"reduce", RB_OPTION_CHOICE, AT(reduce), .choices = "auto hosts devices", .unit = "",
      .help =
          "where processes add the mean: by MPI on hosts or by NCCL on devices, one each; auto: there if it can be"},
-    {"voxels", RB_OPTION_CHOICE, AT(voxels), .choices = "cubes files", .unit = "",
-     .help = "what force and operator take them for: cubes, as the paper does, or as long as the files say"},
+    {"voxels", RB_OPTION_CHOICE, AT(voxels), .choices = "cubes spacing", .unit = "",
+     .help = "what force and operator take them for: cubes, as the paper does, or boxes of the files' spacing"},
     {"clip", RB_OPTION_WHOLE, AT(clip), .least = -1, .unit = "voxel",
      .help =
          "work on the box alone that holds what any image has above its least value, and so much around it; -1: on "
@@ -68,9 +68,7 @@ static void defaults(void *o) { *(rb_atlas_options *)o = rb_atlas_defaults(); }
 /* For a process alone: all templates are its own. A member of a team needs less. */
 static rb_status predict(const rb_variant *v, const void *o, const rb_problem_shape *shape, size_t *backend,
                          size_t *host) {
-  rb_atlas_options mine = *(const rb_atlas_options *)o;
-  mine.voxels = RB_VOXELS_CUBES; /* memory does not depend on it */
-  return rb_atlas_predict(v, &mine, shape->grid, shape->templates, backend, host);
+  return rb_atlas_predict(v, o, shape->grid, shape->templates, backend, host);
 }
 
 /* ---- solve ------------------------------------------------------------------------------------------------ */

@@ -10,28 +10,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static glob_t files; /* all descriptors */
+/* All that there are. */
+static glob_t files;
+static rb_descriptor **descriptor;
+static unsigned **colours; /* of their methods */
 
-static int find_descriptors(void **state) {
+static int load_descriptors(void **state) {
   (void)state;
-  return glob(RB_SOURCE "/experiments/*/*.yaml", 0, NULL, &files);
+  if (glob(RB_SOURCE "/experiments/*/*.yaml", 0, NULL, &files)) return -1;
+  descriptor = calloc(files.gl_pathc, sizeof *descriptor), colours = calloc(files.gl_pathc, sizeof *colours);
+  for (size_t i = 0; i < files.gl_pathc; i++)
+    if (rb_descriptor_load(files.gl_pathv[i], &descriptor[i]) != RB_OK ||
+        !(colours[i] = rb_plot_colours(descriptor[i]))) {
+      print_error("%s\n", rb_message());
+      return -1;
+    }
+  return 0;
 }
 static int drop_descriptors(void **state) {
   (void)state;
+  for (size_t i = 0; i < files.gl_pathc; i++) free(colours[i]), rb_descriptor_free(descriptor[i]);
+  free(colours), free(descriptor);
   globfree(&files);
   return 0;
 }
-static rb_descriptor *load(size_t i) {
-  rb_descriptor *d = NULL;
-  if (rb_descriptor_load(files.gl_pathv[i], &d) != RB_OK) fail_msg("%s", rb_message());
-  return d;
-}
 
-static int shows(const rb_plot *p, const char *method) {
-  int named = p->methods_count == 0;
-  for (unsigned k = 0; k < p->methods_count; k++) named |= strcmp(p->methods[k], method) == 0;
-  return named;
-}
 static int one_colour_a_method(const rb_plot *p) {
   return strcmp(p->kind, "lines") == 0 || strcmp(p->kind, "scatter") == 0 || strcmp(p->kind, "roofline") == 0;
 }
@@ -42,25 +45,22 @@ static void no_colour_twice_in_a_figure(void **state) {
   int drawn = 0;
   assert_true(files.gl_pathc > 60);
   for (size_t i = 0; i < files.gl_pathc; i++) {
-    rb_descriptor *d = load(i);
-    unsigned *colour = calloc(d->methods_count, sizeof *colour);
-    rb_plot_colours(d, colour);
+    const rb_descriptor *d = descriptor[i];
+    const unsigned *colour = colours[i];
     for (unsigned q = 0; q < d->plots_count; q++) {
       const rb_plot *p = &d->plots[q];
       const char *of[RB_PLOT_COLOURS + 1] = {NULL};
       unsigned count = 0;
-      for (unsigned m = 0; m < d->methods_count; m++) count += (unsigned)shows(p, d->methods[m].label);
+      for (unsigned m = 0; m < d->methods_count; m++) count += (unsigned)rb_plot_names(p, d->methods[m].label);
       for (unsigned m = 0; m < d->methods_count && one_colour_a_method(p) && count <= RB_PLOT_COLOURS; m++) {
         const char *label = d->methods[m].label;
-        if (!shows(p, label)) continue;
+        if (!rb_plot_names(p, label)) continue;
         assert_in_range(colour[m], 1, RB_PLOT_COLOURS);
         if (of[colour[m]])
           fail_msg("%s, plot %s: '%s' and '%s' have one colour", files.gl_pathv[i], p->file, of[colour[m]], label);
         of[colour[m]] = label, drawn++;
       }
     }
-    free(colour);
-    rb_descriptor_free(d);
   }
   assert_true(drawn > 100);
 }
@@ -80,14 +80,9 @@ static void every_line_has_a_method(void **state) {
     if (sscanf(line, "%63[^,],%127[^,],%u", paper, method, &colour) != 3) fail_msg("not three fields: %s", line);
     assert_in_range(colour, 1, RB_PLOT_COLOURS);
     for (size_t i = 0; i < files.gl_pathc && !found; i++) {
-      if (!strstr(files.gl_pathv[i], paper)) continue;
-      rb_descriptor *d = load(i);
-      unsigned *colours = calloc(d->methods_count, sizeof *colours);
-      rb_plot_colours(d, colours);
-      for (unsigned m = 0; m < d->methods_count; m++)
-        if (strcmp(d->methods[m].label, method) == 0) found = 1, assert_int_equal(colours[m], colour);
-      free(colours);
-      rb_descriptor_free(d);
+      const rb_descriptor *d = descriptor[i];
+      for (unsigned m = 0; m < d->methods_count && strcmp(d->paper, paper) == 0; m++)
+        if (strcmp(d->methods[m].label, method) == 0) found = 1, assert_int_equal(colours[i][m], colour);
     }
     if (!found) fail_msg("no experiment of %s has a method '%s'", paper, method);
     lines++;
@@ -102,23 +97,25 @@ static void others_take_what_is_free(void **state) {
   static char labels[15][16];
   rb_method methods[15] = {{0}};
   rb_descriptor d = {.paper = "ha2009", .methods = methods, .methods_count = 15};
-  unsigned colour[15], times[RB_PLOT_COLOURS + 1] = {0};
+  unsigned times[RB_PLOT_COLOURS + 1] = {0};
   for (int k = 0; k < 15; k++) snprintf(labels[k], sizeof labels[k], "method %d", k), methods[k].label = labels[k];
   snprintf(labels[3], sizeof labels[3], "CPU FFT");
-  rb_plot_colours(&d, colour);
+  unsigned *colour = rb_plot_colours(&d);
   for (int k = 0; k < 15; k++) times[colour[k]]++;
   assert_int_equal(colour[3], 8);
   assert_int_equal(colour[0], 1);
   assert_int_equal(times[8], 1);
   for (int k = 1; k <= RB_PLOT_COLOURS; k++) assert_in_range(times[k], 1, 2);
+  free(colour);
   d.paper = "of a reader";
-  rb_plot_colours(&d, colour);
+  colour = rb_plot_colours(&d);
   for (int k = 0; k < 15; k++) assert_int_equal(colour[k], (unsigned)k % RB_PLOT_COLOURS + 1);
+  free(colour);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(no_colour_twice_in_a_figure),
                                      cmocka_unit_test(every_line_has_a_method),
                                      cmocka_unit_test(others_take_what_is_free)};
-  return cmocka_run_group_tests(tests, find_descriptors, drop_descriptors);
+  return cmocka_run_group_tests(tests, load_descriptors, drop_descriptors);
 }

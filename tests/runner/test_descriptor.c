@@ -41,6 +41,8 @@ static void a_good_one_is_read(void **s) {
 
 static void errors_are_told(void **s) {
   (void)s;
+  rejected(HEAD METHODS AXES COLUMNS "plots:\n  - {file: f, kind: roofline, title: t, where: \"size=8\"}\n",
+           RB_EFORMAT, "a plot of kind roofline takes no 'where'");
   rejected(HEAD "colour: red\n" METHODS AXES COLUMNS, RB_EFORMAT, "x.yaml:7: unknown key 'colour'");
   rejected(HEAD "label: misplaced\n" METHODS AXES COLUMNS, RB_EFORMAT, "Unexpected key: label");
   rejected(HEAD "methodss: 3\n" METHODS AXES COLUMNS, RB_EFORMAT, "did you mean 'methods'");

@@ -291,9 +291,9 @@ if command -v gnuplot >/dev/null; then ok "and draws its history" test -s at/his
 ok "the shape of at/metrics.json" test "$(keys at/metrics.json)" = "$(keys l/metrics.json)"
 expect 0 "iterations 5" "${atlas[@]}" --images ball1.nii --reference ball3.nii --out ar
 expect 0 "voxels are anisotropic, 1 x 1 x 2 mm, .* --size 19,19,19 makes them isotropic" "${atlas[@]}" --size 24,24,12 --images ball1.nii ball3.nii --out ac1
-"${atlas[@]}" --size 24,24,12 --voxels files --images ball1.nii ball3.nii --out ac3 >files.log 2>&1
-ok "nor where voxels are as long as the files say, which moves other ways" bash -c "grep -q 'iterations 5' files.log && ! grep anisotropic files.log && ! cmp -s ac1/displacement_001_ball1.nii.gz ac3/displacement_001_ball1.nii.gz"
-expect 2 "unknown voxels 'mm'; these are known: cubes files" "${atlas[@]}" --voxels mm --images ball1.nii ball3.nii --out ac4
+"${atlas[@]}" --size 24,24,12 --voxels spacing --images ball1.nii ball3.nii --out ac3 >spacing.log 2>&1
+ok "nor with the files' spacing, which moves other ways" bash -c "grep -q 'iterations 5' spacing.log && ! grep anisotropic spacing.log && ! cmp -s ac1/displacement_001_ball1.nii.gz ac3/displacement_001_ball1.nii.gz"
+expect 2 "unknown voxels 'mm'; these are known: cubes spacing" "${atlas[@]}" --voxels mm --images ball1.nii ball3.nii --out ac4
 "${atlas[@]}" --images ball1.nii ball3.nii --out ac2 >isotropic.log 2>&1
 ok "no warning for isotropic voxels" bash -c "grep -q 'iterations 5' isotropic.log && ! grep anisotropic isotropic.log"
 expect 2 "neglects it and takes 0" "${atlas[@]}" --variant cpu-sor --beta 0.1 --images ball1.nii ball2.nii --out at

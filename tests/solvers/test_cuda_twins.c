@@ -214,7 +214,7 @@ static rb_atlas_result by_rows(const char *name, int count, double step, int iss
   ok(rb_variant_find(&rb_atlas_family, name, &v));
   o.levels = 2, o.iterations = REPLAYED, o.coarse_iterations = 2, o.first_sweeps = 2, o.step = step,
   o.stream = stream, o.concurrent = concurrent;
-  o.voxels = count == 1 ? RB_VOXELS_FILES : RB_VOXELS_CUBES, o.spacing[2] = 0.7;
+  o.voxels = count == 1 ? RB_VOXELS_SPACING : RB_VOXELS_CUBES, o.spacing[2] = 0.7;
   images(two[0], two[1]);
   for (int i = 0; i < POINTS; i++) third[i] = two[1][POINTS - 1 - i];
   out->rows = 0;

@@ -216,12 +216,13 @@ static void warn_of_anisotropic_voxels(const rb_register_request *r, const doubl
   const rb_solver_option *voxels = rb_solver_option_find(r->solver->options, "voxels");
   if (most <= 1.05 * least || (voxels && rb_solver_option_number(voxels, r->options) != 0)) return;
   const double edge = cbrt(mm[0] * mm[1] * mm[2]);
-  fprintf(stderr,
-          "regbench register: voxels are anisotropic, %.3g x %.3g x %.3g mm, and are treated as cubes: smoothing "
-          "reaches farther "
-          "along the long side; --voxels files takes them as they are, --size %.0f,%.0f,%.0f makes them isotropic\n",
-          mm[2], mm[1], mm[0], (double)g.n[2] * mm[2] / edge, (double)g.n[1] * mm[1] / edge,
-          (double)g.n[0] * mm[0] / edge);
+  fprintf(
+      stderr,
+      "regbench register: voxels are anisotropic, %.3g x %.3g x %.3g mm, and are treated as cubes: smoothing "
+      "reaches farther "
+      "along the long side; --voxels spacing takes them as they are, --size %.0f,%.0f,%.0f makes them isotropic\n",
+      mm[2], mm[1], mm[0], (double)g.n[2] * mm[2] / edge, (double)g.n[1] * mm[1] / edge,
+      (double)g.n[0] * mm[0] / edge);
 }
 
 static rb_status read_cohort(const rb_register_request *r, rb_register_inputs *in) {

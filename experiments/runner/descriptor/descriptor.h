@@ -67,7 +67,8 @@ typedef struct {
   char *relative_to; /* kind lines: y of this method over each method's own, as speed-ups are; or NULL */
   char **methods;    /* only these labels (kinds lines, stacked, scatter, panels); none: all */
   unsigned methods_count;
-  char *where;     /* all kinds but roofline: "levels=1,clip=-1": only cases with these values; NULL: all */
+  char
+      *where; /* kinds lines, stacked, scatter, panels: "levels=1,clip=-1": only cases with these values; NULL: all */
   char *published; /* column of the published CSV drawn beside, or NULL */
   unsigned *
       slope; /* kind lines, both axes logarithmic: a line y ~ x^slope through the last method's last point; or NULL */

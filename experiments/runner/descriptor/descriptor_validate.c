@@ -175,6 +175,9 @@ static rb_status validate_plots(const rb_descriptor *d, const char *origin) {
     CHECK_AT(known, "file:", p->file,
              "plot '%s': kind '%s'; lines, roofline, stacked, scatter, panels, trajectories or animation", p->file,
              p->kind);
+    CHECK_AT(!p->where || lines || strcmp(p->kind, "stacked") == 0 || strcmp(p->kind, "scatter") == 0 ||
+                 strcmp(p->kind, "panels") == 0,
+             "file:", p->file, "plot '%s': a plot of kind %s takes no 'where'", p->file, p->kind);
     CHECK_AT(strcmp(p->kind, "stacked") != 0 || p->parts_count, "file:", p->file,
              "plot '%s' of stacked bars needs parts", p->file);
     CHECK_AT(strcmp(p->kind, "scatter") != 0 || (p->x && p->y), "file:", p->file, "plot '%s' of points needs x and y",

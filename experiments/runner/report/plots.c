@@ -43,10 +43,13 @@ void rb_plot_with(FILE *f, const char *before, const char *text, const char *aft
   fputs(after, f);
 }
 
+int rb_plot_names(const rb_plot *p, const char *method) {
+  for (unsigned i = 0; i < p->methods_count; i++)
+    if (strcmp(p->methods[i], method) == 0) return 1;
+  return p->methods_count == 0;
+}
 int rb_plot_shows(const rb_plot *p, const json_t *c) {
-  int named = p->methods_count == 0;
-  for (unsigned i = 0; i < p->methods_count; i++) named |= strcmp(p->methods[i], rb_json_text(c, "method", "")) == 0;
-  return named && rb_case_meets(c, p->where);
+  return rb_plot_names(p, rb_json_text(c, "method", "")) && rb_case_meets(c, p->where);
 }
 
 int rb_plot_panels(const rb_judged *j, const rb_plot *p, const char *metric, const char *panel[32]) {
@@ -86,9 +89,8 @@ static int roofline_script(const rb_judged *j, const char *data_path, FILE *data
   json_t *c;
   int block = 0;
   if (!(bandwidth > 0) || !(peak > 0)) return 0;
-  unsigned *colour = calloc(d->methods_count + 1, sizeof *colour);
-  if (!colour) return 0;
-  rb_plot_colours(d, colour);
+  unsigned *colour = rb_plot_colours(d);
+  if (!colour) return -1;
   fprintf(script, "set title TITLE font ',13'\nset logscale xy\nset xrange [0.1:200]\nset yrange [1e-3*%g:2*%g]\n",
           peak, peak);
   fprintf(script,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files that draw plots share. Each kind writes its data and its gnuplot script, and returns how much it
- * drew. */
+ * drew; -1 with a pending failure. */
 #ifndef RB_PLOTS_H
 #define RB_PLOTS_H
 
@@ -9,10 +9,13 @@
 #include <stdio.h>
 
 /* Colours of scripts/gnuplot/style.gp, 1 to RB_PLOT_COLOURS, for the descriptor's methods, [methods_count]: those
- * that scripts/gnuplot/colours.csv gives a paper's methods, the same in all its figures. */
+ * that scripts/gnuplot/colours.csv gives a paper's methods, the same in all its figures. The caller frees them. NULL
+ * with a pending failure: no memory, or a table that cannot be read. */
 enum { RB_PLOT_COLOURS = 12 };
-void rb_plot_colours(const rb_descriptor *d, unsigned *colour);
-/* Whether a case is one of those that the plot shows: of its methods and its conditions. */
+unsigned *rb_plot_colours(const rb_descriptor *d);
+/* Whether the plot has that method: its own list, or all. */
+int rb_plot_names(const rb_plot *p, const char *method);
+/* Whether it shows a case: of one of its methods, under its conditions. */
 int rb_plot_shows(const rb_plot *p, const json_t *c);
 /* Values of the plot's panel axis among cases that it shows and that have `metric`; panel[0] NULL when there is no
  * such axis. */

@@ -3,45 +3,53 @@
 #include "experiments/runner/report/plots.h"
 
 #include "datasets/manifest.h"
+#include "experiments/runner/base/files.h"
+#include "experiments/runner/report/csv.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind "PAPER,METHOD," in a line of the table, 0 for any other line. */
-static unsigned colour_in(const char *line, const char *paper, const char *method) {
-  const size_t p = strlen(paper), m = strlen(method);
-  if (strncmp(line, paper, p) != 0 || line[p] != ',') return 0;
-  line += p + 1;
-  if (strncmp(line, method, m) != 0 || line[m] != ',') return 0;
-  const unsigned long colour = strtoul(line + m + 1, NULL, 10);
-  return colour <= RB_PLOT_COLOURS ? (unsigned)colour : 0;
-}
-
-/* The table's lines for the descriptor's methods; 0 where it has none, or where there is no table. */
-static void read_table(const rb_descriptor *d, unsigned *colour) {
+/* The table's colours of the descriptor's methods; those that it lacks keep 0. */
+static rb_status read_table(const rb_descriptor *d, unsigned *colour) {
+  rb_status st = RB_OK;
   const char *home;
-  char path[4300], line[512];
-  memset(colour, 0, d->methods_count * sizeof *colour);
-  if (rb_project_root(&home) != RB_OK) {
-    rb_clear();
-    return;
-  }
-  snprintf(path, sizeof path, "%.4000s/scripts/gnuplot/colours.csv", home);
-  FILE *f = fopen(path, "r");
-  while (f && fgets(line, sizeof line, f))
+  char path[PATH_MAX], *text = NULL;
+  rb_csv table = {0};
+  RB_TRY(rb_project_root(&home));
+  RB_TRY(rb_path(path, sizeof path, "%s/scripts/gnuplot/colours.csv", home));
+  RB_TRY(rb_read_file(path, &text, NULL));
+  RB_TRY(rb_csv_parse(text, path, &table));
+  RB_CHECK(table.columns == 3, RB_EFORMAT, "%s: %d columns; paper, method and colour are wanted", path,
+           table.columns);
+  for (int r = 1; r < table.rows; r++) {
+    const unsigned long number = strtoul(rb_csv_at(&table, r, 2), NULL, 10);
+    RB_CHECK(number >= 1 && number <= RB_PLOT_COLOURS, RB_EFORMAT, "%s:%d: colour '%s'; 1 to %d", path,
+             rb_csv_line(&table, r), rb_csv_at(&table, r, 2), RB_PLOT_COLOURS);
+    if (strcmp(rb_csv_at(&table, r, 0), d->paper) != 0) continue;
     for (unsigned m = 0; m < d->methods_count; m++)
-      if (!colour[m]) colour[m] = colour_in(line, d->paper, d->methods[m].label);
-  if (f) fclose(f);
+      if (strcmp(rb_csv_at(&table, r, 1), d->methods[m].label) == 0) colour[m] = (unsigned)number;
+  }
+done:
+  rb_csv_free(&table);
+  free(text);
+  return st;
 }
 
 /* Methods that the table lacks take, in their order, colours that none of the others has. */
-void rb_plot_colours(const rb_descriptor *d, unsigned *colour) {
+unsigned *rb_plot_colours(const rb_descriptor *d) {
   int taken[RB_PLOT_COLOURS + 1] = {0};
   unsigned free_ones[RB_PLOT_COLOURS], count = 0, next = 0;
-  read_table(d, colour);
+  unsigned *colour = calloc(d->methods_count + 1, sizeof *colour);
+  if (!colour || read_table(d, colour) != RB_OK) {
+    if (!colour) RB_FAIL(RB_ENOMEM, "host memory");
+    free(colour);
+    return NULL;
+  }
   for (unsigned m = 0; m < d->methods_count; m++) taken[colour[m]] = 1;
   for (unsigned k = 1; k <= RB_PLOT_COLOURS; k++)
     if (!taken[k]) free_ones[count++] = k;
   for (unsigned m = 0; m < d->methods_count; m++)
     if (!colour[m]) colour[m] = count ? free_ones[next++ % count] : m % RB_PLOT_COLOURS + 1;
+  return colour;
 }

@@ -53,12 +53,6 @@ static double reference_of(const rb_judged *j, const rb_plot *p, const json_t *o
   return NAN;
 }
 
-static int plotted(const rb_plot *p, const char *method) {
-  for (unsigned i = 0; i < p->methods_count; i++)
-    if (strcmp(p->methods[i], method) == 0) return 1;
-  return p->methods_count == 0;
-}
-
 /* The y values of all panels. */
 typedef struct {
   double least, most;
@@ -111,7 +105,7 @@ static int write_panels(const rb_judged *j, const rb_plot *p, int panels, const 
     for (unsigned m = 0; m < d->methods_count; m++) {
       curve *s = &all[(unsigned)q * d->methods_count + m];
       *s = (curve){.block = -1, .colour = colour[m]};
-      if (plotted(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, s, e))
+      if (rb_plot_names(p, d->methods[m].label) && write_series(j, p, d->methods[m].label, panel[q], data, s, e))
         s->block = blocks++;
     }
   return blocks;
@@ -168,11 +162,12 @@ static void asymptote(const rb_judged *j, const rb_plot *p, FILE *script) {
   size_t i;
   json_t *c;
   for (unsigned m = 0; m < j->descriptor->methods_count; m++)
-    if (plotted(p, j->descriptor->methods[m].label)) last = j->descriptor->methods[m].label;
+    if (rb_plot_names(p, j->descriptor->methods[m].label)) last = j->descriptor->methods[m].label;
   json_array_foreach(json_object_get(j->record, "cases"), i,
-                     c) if (last && strcmp(rb_json_text(c, "method", ""), last) == 0 && x_of(p, c) > x &&
-                            rb_json_metric(c, p->y) == rb_json_metric(c, p->y)) x = x_of(p, c),
-                                                                                y = rb_json_metric(c, p->y);
+                     c) if (last && strcmp(rb_json_text(c, "method", ""), last) == 0 && rb_case_meets(c, p->where) &&
+                            x_of(p, c) > x && rb_json_metric(c, p->y) == rb_json_metric(c, p->y))
+      x = x_of(p, c),
+      y = rb_json_metric(c, p->y);
   if (y == y)
     fprintf(script, ", \\\n    %.9g * (x / %.9g)**%u with lines dt 3 lc rgb '#888888' title 'slope %u'", y, x,
             *p->slope, *p->slope);
@@ -194,13 +189,9 @@ int rb_plot_lines(const rb_judged *j, const rb_plot *p, const char *data_path, F
   const int panels = rb_plot_panels(j, p, p->y, panel);
   extent e = {INFINITY, -INFINITY};
   curve *all = calloc((size_t)panels * d->methods_count + 1, sizeof *all);
-  unsigned *colour = calloc(d->methods_count + 1, sizeof *colour);
-  int drawn = 0;
-  if (all && colour) {
-    rb_plot_colours(d, colour);
-    drawn = write_panels(j, p, panels, panel, colour, all, &e, data);
-  }
-  if (!drawn) goto done;
+  unsigned *colour = rb_plot_colours(d);
+  const int drawn = !colour ? -1 : all ? write_panels(j, p, panels, panel, colour, all, &e, data) : 0;
+  if (drawn < 1) goto done;
   if (panels > 1)
     fprintf(
         script,

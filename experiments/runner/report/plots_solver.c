@@ -137,10 +137,9 @@ static void scatter_block(const rb_judged *j, const rb_plot *p, const rb_method 
 int rb_plot_scatter(const rb_judged *j, const rb_plot *p, const char *data_path, FILE *data, FILE *script) {
   const char *values[MARKERS], *and = "plot";
   const int markers = markers_of(j, p, values);
-  unsigned *colour = calloc(j->descriptor->methods_count + 1, sizeof *colour);
+  unsigned *colour = rb_plot_colours(j->descriptor);
   int block = 0;
-  if (!colour) return 0;
-  rb_plot_colours(j->descriptor, colour);
+  if (!colour) return -1;
   rb_plot_with(script, "set title TITLE font ',13'\nset xlabel ", p->x_label ? p->x_label : p->x, "\n");
   rb_plot_with(script, "set ylabel ", p->y_label ? p->y_label : p->y, "\n");
   fprintf(script, "%s%sset key outside right font ',9' noenhanced\n", p->log_x ? "set logscale x 10\n" : "",

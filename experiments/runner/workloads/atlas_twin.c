@@ -36,11 +36,12 @@ static void key_of(const char *twin, const rb_atlas_options *o, rb_grid g, int c
     if (image) rb_sha256_data(image, bytes, own + KEY - 1);
     rb_sha256_data(own, image ? 2 * (KEY - 1) : 0, each);
   }
-  const int length =
-      snprintf(text, sizeof text, "%s %lldx%lldx%lld %d images %s: %a %a %a %a %d %d %d %d %d %d %d %d %d %d", twin,
-               (long long)g.n[0], (long long)g.n[1], (long long)g.n[2], count, each, o->alpha, o->beta, o->gamma,
-               o->step, fewer(o->iterations), fewer(o->coarse_iterations), o->levels, o->first_sweeps, o->sweeps,
-               (int)o->omega, o->halve, (int)o->sum, (int)o->scale, o->clip);
+  const int length = snprintf(text, sizeof text,
+                              "%s %lldx%lldx%lld %d images %s: %a %a %a %a %d %d %d %d %d %d %d %d %d %d %d %a %a %a",
+                              twin, (long long)g.n[0], (long long)g.n[1], (long long)g.n[2], count, each, o->alpha,
+                              o->beta, o->gamma, o->step, fewer(o->iterations), fewer(o->coarse_iterations),
+                              o->levels, o->first_sweeps, o->sweeps, (int)o->omega, o->halve, (int)o->sum,
+                              (int)o->scale, o->clip, (int)o->voxels, o->spacing[0], o->spacing[1], o->spacing[2]);
   rb_sha256_data(text, (size_t)length, key);
 }
 

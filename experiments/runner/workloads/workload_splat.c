@@ -59,7 +59,8 @@ static void teardown(void *p) {
 static rb_status surface_points(const rb_case *c, rb_data_source *source, int64_t *np, float **x) {
   rb_status st = RB_OK;
   rb_mesh pair[2] = {{0}};
-  double low[3], high[3], step = 0;
+  rb_mesh_report box;
+  double step = 0;
   for (int a = 0; a < 3; a++)
     RB_CHECK(c->grid.n[a] >= 4, RB_EINVAL, "axis %d has %lld nodes; a surface needs 4", a + 1,
              (long long)c->grid.n[a]);
@@ -68,17 +69,14 @@ static rb_status surface_points(const rb_case *c, rb_data_source *source, int64_
   *np = s->faces;
   *x = malloc(3 * (size_t)s->faces * sizeof **x);
   RB_CHECK(*x, RB_ENOMEM, "host memory");
-  for (int a = 0; a < 3; a++) {
-    const double *at = s->x + a * s->vertices;
-    low[a] = INFINITY, high[a] = -INFINITY;
-    for (int64_t v = 0; v < s->vertices; v++) low[a] = fmin(low[a], at[v]), high[a] = fmax(high[a], at[v]);
-    step = fmax(step, (high[a] - low[a]) / (double)(c->grid.n[a] - 3));
-  }
+  RB_TRY(rb_mesh_measure(s, &box));
+  for (int a = 0; a < 3; a++) step = fmax(step, (box.high[a] - box.low[a]) / (double)(c->grid.n[a] - 3));
   for (int a = 0; a < 3; a++)
     for (int64_t f = 0; f < s->faces; f++) {
       double centre = 0;
       for (int k = 0; k < 3; k++) centre += s->x[a * s->vertices + s->face[3 * f + k]] / 3;
-      (*x)[a * s->faces + f] = (float)((centre - (low[a] + high[a]) / 2) / step + (double)(c->grid.n[a] - 1) / 2);
+      (*x)[a * s->faces + f] =
+          (float)((centre - (box.low[a] + box.high[a]) / 2) / step + (double)(c->grid.n[a] - 1) / 2);
     }
 done:
   rb_mesh_free(&pair[0]), rb_mesh_free(&pair[1]);
