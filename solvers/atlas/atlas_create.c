@@ -132,8 +132,8 @@ rb_status rb_atlas_create(const rb_variant *variant, const rb_atlas_options *opt
   RB_CHECK(a, RB_ENOMEM, "host memory");
   a->variant = variant, a->config = variant->ops, a->options = *options;
   a->team = team, a->whole = a->full = a->grid = grid, a->count = count, a->reference = reference;
-  RB_TRY(take_spacing(a));
   RB_TRY(rb_variant_backend(variant, &a->backend));
+  RB_TRY(take_spacing(a));
   /* From here on members may fail apart: they collect a status and agree on it, and no one waits for another in
    * vain. */
   RB_TRY(rb_team_agree(team, take_images(a, images)));
