@@ -64,6 +64,15 @@ static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u
 #endif
 }
 
+/* Asks for what lies at `at` in global memory, which somebody will read, into the L2 cache. */
+[[maybe_unused]] static __device__ __forceinline__ void rb_prefetch(const void *at) {
+#ifdef RB_CUDA_EMULATED
+  (void)at;
+#else
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
 /* Copies of 4 or 16 bytes from global to shared memory that nobody waits for yet; zeros where there is no source.
  * From compute capability 8.0 on; before, at once. */
 template <int FLOATS>

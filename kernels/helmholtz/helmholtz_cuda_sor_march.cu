@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuda/sor-march of helmholtz, ours: K sweeps in one pass over memory. A block owns a tile of columns and marches
- * along axis 1; half-sweep h of 2 K updates plane t - 2 - 2 h of step t, so that all half-sweeps of a step are
- * independent of each other and one barrier a step suffices:
+/* cuda/sor-march of helmholtz, ours: K = 2 sweeps in one pass over memory (cuda/sor-march-one: 1,
+ * cuda/sor-march-four: 4, both to show what K does). A block owns a tile of columns and marches along axis 1;
+ * half-sweep h of 2 K updates plane t - 2 - 2 h of step t, so that all half-sweeps of a step are independent of each
+ * other and one barrier a step suffices:
  *
  *   plane   t asked for | t-1 arrived | t-2 half-sweep 0 | t-3 | t-4 half-sweep 1 | ... | t-4K the last, then out
  *
  * Half-sweep h needs of its plane and the two beside it what half-sweep h - 1 left, which was at the later one a step
  * ago; half-sweep h + 1 comes to the earlier one a step later.
  *
- * A thread owns two neighbours along axis 3, one of each colour, on the planes t to t - 4 K - 1, in
- * registers: the other colour's values of its own pair on the planes q - 1, q, q + 1 are three of an update's six
- * neighbours. The two along axis 2 and the other one along axis 3 belong to other threads' pairs of plane q;
- * half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever loaded them, has left
- * them.
+ * A thread owns two neighbours along axis 3, one of each colour, on R rows beside each other along axis 2, on the
+ * planes t to t - 4 K - 1, in registers: the other colour's values of its own pair on the planes q - 1, q, q + 1 are
+ * three of an update's six neighbours, and between its own rows so are those along axis 2. The others belong to other
+ * threads' pairs of plane q; half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever
+ * loaded them, has left them.
  *
  * Halo: a tile's outermost nodes lack neighbours, so each half-sweep leaves one more layer of them wrong; the 2 K
  * outermost layers are loaded and computed, but not stored. What is in a halo is computed by several blocks; v is
@@ -23,7 +24,15 @@
 
 #include <stdlib.h>
 
-enum { PAIRS = 32, ROWS = 32 };
+enum { PAIRS = 32, ROWS = 32 }; /* a tile, with its halo */
+enum { AHEAD = 3 };             /* planes that are on their way into the L2 cache before they are asked for */
+
+/* Rows a thread. Two take fewer reads of shared memory and hide more latency; the 18 planes of four sweeps, of v and
+ * of f, leave registers for one. */
+template <int K>
+struct rows_of {
+  static constexpr int value = K == 4 ? 1 : 2;
+};
 
 typedef struct {
   rb_helmholtz_plan head;
@@ -35,7 +44,7 @@ typedef struct {
 static rb_status supports(const rb_helmholtz_desc *d) {
   if (d->dtype != RB_F32) return RB_FAIL(RB_EUNSUPPORTED, "the CUDA variants are float32 only");
   if (rb_grid_points(d->grid) >= (int64_t)1 << 31 || d->grid.n[1] > RB_MOST_BLOCKS_YZ)
-    return RB_FAIL(RB_EUNSUPPORTED, "cuda/sor-march ends at 2^31 voxels, 65535 rows");
+    return RB_FAIL(RB_EUNSUPPORTED, "marching sweeps end at 2^31 voxels, 65535 rows");
   return RB_OK;
 }
 static void destroy(rb_helmholtz_plan *head) {
@@ -82,16 +91,24 @@ static __device__ __forceinline__ void store_pair(float *at, float2 v, bool firs
   }
 }
 
+/* Whether row r of the thread's begins with a black node on the planes of the block's first parity. A tile's first
+ * plane and row are even, so that it is known when compiling if a thread owns an even number of rows. */
+template <int R>
+static __device__ __forceinline__ bool is_odd(int r) {
+  return ((R % 2 == 0 ? r : (int)threadIdx.y + r) & 1) != 0;
+}
+
 /* Colours: red nodes have an even i1 + i2 + i3. On planes of one parity the pair's first node is red, on the others
- * its second; `odd` is that parity on the first plane. Arrays are rings over L planes whose indices are known when
- * compiling: L is a multiple of 2 (parity) and of 3 (hand). */
-template <int K, bool BOTH>
-static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
+ * its second. Arrays are rings over L planes whose indices are known when compiling: L is a multiple of 2 (parity)
+ * and of 3 (hand). */
+template <int K, int R, bool BOTH>
+static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
     march_kernel(extent e, rb_sor_weights_f32 w, const float *__restrict__ f, const float *__restrict__ v,
                  float *out) {
-  constexpr int HALVES = 2 * K, H = 2 * K, L = 6 * K;
-  __shared__ float hand[HALVES][3][ROWS][PAIRS];
-  const int j = threadIdx.x, y = threadIdx.y;
+  constexpr int HALVES = 2 * K, H = 2 * K, L = (4 * K + 2 + 5) / 6 * 6;
+  RB_DYNAMIC_SHARED(float, shared, 16);
+  float(*const hand)[3][ROWS][PAIRS] = reinterpret_cast<float(*)[3][ROWS][PAIRS]>(shared); /* [HALVES] */
+  const int j = threadIdx.x, y = (int)threadIdx.y * R;                                     /* the first of its rows */
   const int i2 = (int)blockIdx.y * (ROWS - 2 * H) + y - H, i3 = (int)blockIdx.x * 2 * (PAIRS - H) + 2 * j - H;
   const int segment = (int)blockIdx.z % e.segments, component = (int)blockIdx.z / e.segments;
   const int begin = segment * e.planes, end = min(begin + e.planes, e.n1); /* put out */
@@ -100,26 +117,29 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
   const int64_t first_node = ((int64_t)component * e.n1 + low) * plane + (int64_t)i2 * e.n3 + i3;
   const float *v_at = v + first_node, *f_at = f + first_node; /* of the plane asked for */
   float *out_at = out + first_node - (int64_t)4 * K * plane;  /* of the plane put out */
-  const bool row = i2 >= 0 && i2 < e.n2;
-  const bool there[2] = {row && i3 >= 0 && i3 < e.n3, row && i3 + 1 >= 0 && i3 + 1 < e.n3};
-  const bool free_row = i2 >= e.border && i2 < e.n2 - e.border;
-  const bool first_free = free_row && i3 >= e.border && i3 < e.n3 - e.border,
-             second_free = free_row && i3 + 1 >= e.border && i3 + 1 < e.n3 - e.border;
-  const bool mine = y >= H && y < ROWS - H && j >= K && j < PAIRS - K;
-  const bool odd = (low + y) & 1; /* i2 and y, i3 and 0 have the same parity */
-  /* of a red node that is its pair's first or second one: the pair with its other neighbour, and whether it is free;
-   * [0] on planes where (plane - low) is even, [1] on the others; a black node has the other entry */
-  const int left = max(j - 1, 0), right = min(j + 1, PAIRS - 1);
-  const int beside[2] = {odd ? right : left, odd ? left : right};
-  const bool may_move[2] = {odd ? second_free : first_free, odd ? first_free : second_free};
-  const int up = max(y - 1, 0), down = min(y + 1, ROWS - 1);
-
-  float red[L], black[L], of_red[L], of_black[L]; /* v and f of this pair */
+  const bool first_there = i3 >= 0 && i3 < e.n3, second_there = i3 + 1 >= 0 && i3 + 1 < e.n3;
+  const bool first_free = i3 >= e.border && i3 < e.n3 - e.border,
+             second_free = i3 + 1 >= e.border && i3 + 1 < e.n3 - e.border;
+  /* [r][0]: whether the red node of planes where (plane - low) is even may move, and black ones of the others;
+   * [r][1]: the other two */
+  bool row_there[R], may_move[R][2];
 #pragma unroll
-  for (int k = 0; k < L; k++) red[k] = black[k] = of_red[k] = of_black[k] = 0.0f;
+  for (int r = 0; r < R; r++) {
+    const bool free_row = i2 + r >= e.border && i2 + r < e.n2 - e.border;
+    row_there[r] = i2 + r >= 0 && i2 + r < e.n2;
+    may_move[r][0] = free_row && (is_odd<R>(r) ? second_free : first_free);
+    may_move[r][1] = free_row && (is_odd<R>(r) ? first_free : second_free);
+  }
+  const int left = max(j - 1, 0), right = min(j + 1, PAIRS - 1);
+  const int up = max(y - 1, 0), down = min(y + R, ROWS - 1);
 
-  for (int k = y * PAIRS + j; k < HALVES * 3 * ROWS * PAIRS; k += PAIRS * ROWS)
-    (&hand[0][0][0][0])[k] = 0.0f; /* read before the first planes get there */
+  float red[R][L], black[R][L], of_red[R][L], of_black[R][L]; /* v and f of its pairs */
+#pragma unroll
+  for (int k = 0; k < R * L; k++)
+    red[k / L][k % L] = black[k / L][k % L] = of_red[k / L][k % L] = of_black[k / L][k % L] = 0.0f;
+
+  for (int k = (int)threadIdx.y * PAIRS + j; k < HALVES * 3 * ROWS * PAIRS; k += PAIRS * ROWS / R)
+    shared[k] = 0.0f; /* read before the first planes get there */
   __syncthreads();
   const int steps = end - low + 4 * K, inside = max(e.n1 - 2 * e.border, 0);
   for (int base = 0; base < steps; base += L) {
@@ -127,51 +147,71 @@ static __global__ void __launch_bounds__(PAIRS *ROWS, 1)
     for (int u = 0; u < L; u++) {
       const int t = base + u;
       if (t >= steps) break;
-      { /* plane t (from low on) is asked for; it is used from the next step on */
-        const int p = low + t, slot = u;
-        const bool here = p >= 0 && p < high;
-        const float2 value = load_pair<BOTH>(v_at, here && there[0], here && there[1]),
-                     force = load_pair<BOTH>(f_at, here && there[0], here && there[1]);
-        v_at += plane, f_at += plane;
-        const bool second = odd != (u % 2 == 1); /* whether the red node is the second */
-        red[slot] = second ? value.y : value.x, black[slot] = second ? value.x : value.y;
-        of_red[slot] = second ? force.y : force.x, of_black[slot] = second ? force.x : force.y;
+      const int p = low + t; /* is asked for; it is used from the next step on */
+      const bool here = p >= 0 && p < high, later = p + AHEAD >= 0 && p + AHEAD < high && first_there && j % 16 == K;
+#pragma unroll
+      for (int r = 0; r < R; r++) {
+        const float *const v_row = v_at + r * e.n3, *const f_row = f_at + r * e.n3;
+        const bool row = here && row_there[r];
+        const float2 value = load_pair<BOTH>(v_row, row && first_there, row && second_there),
+                     force = load_pair<BOTH>(f_row, row && first_there, row && second_there);
+        if (later && row_there[r]) /* one thread for 128 bytes */
+          rb_prefetch(v_row + (int64_t)AHEAD * plane), rb_prefetch(f_row + (int64_t)AHEAD * plane);
+        const bool second = is_odd<R>(r) != (u % 2 == 1); /* whether the red node is the second */
+        red[r][u] = second ? value.y : value.x, black[r][u] = second ? value.x : value.y;
+        of_red[r][u] = second ? force.y : force.x, of_black[r][u] = second ? force.x : force.y;
+        /* the plane that came a step ago, for half-sweep 0 */
+        hand[0][(u + 2) % 3][y + r][j] = black[r][(u + L - 1) % L];
       }
-      /* the plane that came a step ago, for half-sweep 0 */
-      hand[0][(u + 2) % 3][y][j] = black[(u + L - 1) % L];
+      v_at += plane, f_at += plane;
 #pragma unroll
       for (int h = 0; h < HALVES; h++) {
         const int behind = 2 + 2 * h; /* planes behind the one asked for */
-        const int q = low + t - behind, at = (u + 2 * L - behind) % L, slot = (u + 12 * K - behind) % 3;
+        const int q = low + t - behind, at = (u + 2 * L - behind) % L, slot = at % 3;
         const int before = (at + L - 1) % L, after = (at + 1) % L;
         const bool is_red = h % 2 == 0;
         const int side = at % 2 == (is_red ? 0 : 1) ? 0 : 1;
-        float *const own = is_red ? red : black, *const other = is_red ? black : red;
-        const float force = is_red ? of_red[at] : of_black[at];
-        const float one = other[at], two = hand[h][slot][y][beside[side]];
-        /* sums of opposite neighbours: their order within a pair does not matter */
-        const float moved = rb_sor_update_f32(w, force, own[at], other[before], other[after], hand[h][slot][up][j],
-                                              hand[h][slot][down][j], one, two);
-        if (may_move[side] && (unsigned)(q - e.border) < (unsigned)inside) own[at] = moved;
-        if (h + 1 < HALVES) hand[h + 1][slot][y][j] = own[at];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+          float *const own = is_red ? red[r] : black[r], *const other = is_red ? black[r] : red[r];
+          const float force = is_red ? of_red[r][at] : of_black[r][at];
+          /* of the first node of a pair the other neighbour along axis 3 is to the left, of the second to the right
+           */
+          const float beside = hand[h][slot][y + r][is_odd<R>(r) != (side == 1) ? right : left];
+          const float above = r == 0   ? hand[h][slot][up][j]
+                              : is_red ? black[max(r - 1, 0)][at]
+                                       : red[max(r - 1, 0)][at];
+          const float below = r == R - 1 ? hand[h][slot][down][j]
+                              : is_red   ? black[min(r + 1, R - 1)][at]
+                                         : red[min(r + 1, R - 1)][at];
+          /* sums of opposite neighbours: their order within a pair does not matter */
+          const float moved =
+              rb_sor_update_f32(w, force, own[at], other[before], other[after], above, below, other[at], beside);
+          if (may_move[r][side] && (unsigned)(q - e.border) < (unsigned)inside) own[at] = moved;
+          if (h + 1 < HALVES) hand[h + 1][slot][y + r][j] = own[at];
+        }
       }
       const int q = low + t - 4 * K, at = (u + 2 * L - 4 * K) % L;
-      if (mine && q >= begin && q < end) {
-        const bool second = odd != (at % 2 == 1);
-        store_pair<BOTH>(out_at, second ? make_float2(black[at], red[at]) : make_float2(red[at], black[at]), there[0],
-                         there[1]);
-      }
+      if (q >= begin && q < end && j >= K && j < PAIRS - K)
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+          const bool second = is_odd<R>(r) != (at % 2 == 1);
+          if (row_there[r] && y + r >= H && y + r < ROWS - H)
+            store_pair<BOTH>(out_at + r * e.n3,
+                             second ? make_float2(black[r][at], red[r][at]) : make_float2(red[r][at], black[r][at]),
+                             first_there, second_there);
+        }
       out_at += plane;
       __syncthreads(); /* what was handed over is read from the next step on */
     }
   }
 }
 
-/* Planes a block puts out: least steps of the busiest processor, which has one block at a time. */
+/* Planes a block puts out, an even number: least steps of the busiest processor, which has one block at a time. */
 static int best_planes(int n1, int halo, int tiles, int processors) {
   int best = n1;
   int64_t least = INT64_MAX;
-  for (int planes = n1; planes >= 1; planes--) {
+  for (int planes = n1 + n1 % 2; planes >= 2; planes -= 2) {
     const int64_t blocks = (int64_t)tiles * ((n1 + planes - 1) / planes),
                   rounds = (blocks + processors - 1) / processors;
     const int64_t steps = rounds * (planes + halo);
@@ -180,34 +220,45 @@ static int best_planes(int n1, int halo, int tiles, int processors) {
   return best;
 }
 
+template <int K, bool BOTH>
+static rb_status launch(const march_plan *p, extent e, dim3 blocks, double omega, const float *f, const float *from,
+                        float *to) {
+  rb_status st = RB_OK;
+  constexpr int R = rows_of<K>::value, shared = 2 * K * 3 * ROWS * PAIRS * (int)sizeof(float);
+  RB_CUDA_TRY(cudaFuncSetAttribute(march_kernel<K, R, BOTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  RB_LAUNCH((march_kernel<K, R, BOTH>), blocks, dim3(PAIRS, ROWS / R), shared, e,
+            rb_sor_weights_of_f32(&p->head.desc, omega), f, from, to);
+done:
+  return st;
+}
 template <int K>
 static rb_status pass(const march_plan *p, double omega, const float *f, const float *from, float *to) {
-  rb_status st = RB_OK;
   constexpr int H = 2 * K;
   const rb_helmholtz_desc *d = &p->head.desc;
   const unsigned across = rb_blocks(d->grid.n[2], 2 * (PAIRS - H)), down = rb_blocks(d->grid.n[1], ROWS - 2 * H);
   extent e = {(int)d->grid.n[0], (int)d->grid.n[1], (int)d->grid.n[2], d->border, 0, 0};
   e.planes = best_planes(e.n1, H + 4 * K, (int)(across * down) * p->together, p->processors);
-  const bool both = e.n3 % 2 == 0 && ((uintptr_t)f | (uintptr_t)from | (uintptr_t)to) % 8 == 0;
   e.segments = (e.n1 + e.planes - 1) / e.planes;
-  const dim3 blocks(across, down, (unsigned)(e.segments * p->together)), threads(PAIRS, ROWS);
-  if (both)
-    RB_LAUNCH((march_kernel<K, true>), blocks, threads, 0, e, rb_sor_weights_of_f32(d, omega), f, from, to);
-  else
-    RB_LAUNCH((march_kernel<K, false>), blocks, threads, 0, e, rb_sor_weights_of_f32(d, omega), f, from, to);
-done:
-  return st;
+  const dim3 blocks(across, down, (unsigned)(e.segments * p->together));
+  const bool both = e.n3 % 2 == 0 && ((uintptr_t)f | (uintptr_t)from | (uintptr_t)to) % 8 == 0;
+  return both ? launch<K, true>(p, e, blocks, omega, f, from, to)
+              : launch<K, false>(p, e, blocks, omega, f, from, to);
 }
 
+/* K sweeps a pass while so many are left, then fewer. */
+template <int K>
 static rb_status sweep(rb_helmholtz_plan *head, int sweeps, double omega, const void *f, void *v) {
   rb_status st = RB_OK;
   march_plan *p = (march_plan *)head;
   const int64_t n = rb_grid_points(head->desc.grid), count = p->together * n;
   for (int c = 0; c < 3; c += p->together) {
+    const float *const force = (const float *)f + c * n;
     float *from = (float *)v + c * n, *to = p->other;
-    for (int left = sweeps; left > 0; left -= left > 1 ? 2 : 1) {
-      const float *force = (const float *)f + c * n;
-      RB_TRY(left > 1 ? pass<2>(p, omega, force, from, to) : pass<1>(p, omega, force, from, to));
+    for (int left = sweeps, now; left > 0; left -= now) {
+      now = K >= 4 && left >= 4 ? 4 : K >= 2 && left >= 2 ? 2 : 1;
+      RB_TRY(now == 4   ? pass < K == 4 ? 4 : 1 > (p, omega, force, from, to)
+               : now == 2 ? pass < K >= 2 ? 2 : 1 > (p, omega, force, from, to)
+                          : pass<1>(p, omega, force, from, to));
       float *const swap = from;
       from = to, to = swap;
     }
@@ -219,5 +270,7 @@ done:
   return st;
 }
 
-extern "C" const rb_helmholtz_ops rb_helmholtz_sor_march = {supports,          plan, NULL, sweep, destroy,
-                                                            RB_HELMHOLTZ_ZERO, 2};
+#define MARCH(K) \
+  { supports, plan, NULL, sweep<K>, destroy, RB_HELMHOLTZ_ZERO, K }
+extern "C" const rb_helmholtz_ops rb_helmholtz_sor_march_one = MARCH(1), rb_helmholtz_sor_march = MARCH(2),
+                                  rb_helmholtz_sor_march_four = MARCH(4);
