@@ -66,6 +66,24 @@ sleep 0.5
 expect 8 "another regbench run" "$bin" report "$record" --rejudge
 wait
 
+# a run that was killed leaves a journal: its record is made of it, on any machine, and no case is lost
+"$bin" run brunn2020/table4 --backend cpu --where size=32 --out killed >/dev/null 2>&1
+killed=$(ls killed/*/brunn2020/table4/quick.json)
+head -n 3 "${killed%.json}.journal" >j && printf '{"id": "half a li' >>j # what a kill while writing leaves
+rm "$killed" && mv j "${killed%.json}.journal"
+sed -i '1s/"threads":[0-9]*/"threads":4096/g' "${killed%.json}.journal" # another host
+expect 9 "no records" "$bin" report killed
+expect 0 "quick.json: 2 cases of a run that was killed" "$bin" report killed --recover
+expect 0 "Not complete" "$bin" report killed
+expect 0 "Table 4" "$bin" report killed --rejudge
+ok "its cases are those of the journal" test "$(joined=$killed tells '$r->{complete} ? 1 : 0, scalar @{$r->{cases}}, exists $r->{runs} ? 1 : 0, $r->{preset_cases}')" = 0,2,0,"$(tells '$r->{preset_cases}')"
+cp "$killed" k.json
+expect 0 "Table 4" "$bin" report killed --recover
+ok "what ended itself, or was recovered, stays" cmp -s "$killed" k.json
+expect 2 "needs a folder" "$bin" report --recover
+printf 'nothing\n' >"${killed%.json}.journal" && rm "$killed"
+expect 2 "no journal of regbench" "$bin" report killed --recover
+
 # ---- tables and plots of two presets ---------------------------------------------------------------------
 expect 0 "quick/table.txt|table4/table.txt" "$bin" report "$record" --write
 sed 's/"preset": "quick"/"preset": "paper"/' "$record" >"$folder/paper.json"

@@ -139,6 +139,8 @@ static void norms_of_others(void **state) {
 #ifdef __SANITIZE_ADDRESS__
   skip(); /* 1.3e10 pairs */
 #endif
+  if (getenv("REGBENCH_TEST_NORMS") && !strcmp(getenv("REGBENCH_TEST_NORMS"), "no"))
+    skip(); /* minutes; scripts/test does it once */
   if (rb_surface_pair("hemispheres", pair, &source) != RB_OK) {
     rb_clear();
     skip();

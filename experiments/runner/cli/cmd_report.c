@@ -10,6 +10,7 @@
 #include "experiments/runner/report/report.h"
 #include "experiments/runner/report/summary.h"
 #include "experiments/runner/report/tidy.h"
+#include "experiments/runner/run/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,9 @@ static const char report_help[] =
     "  --rejudge                    first judge the record's measurements by today's descriptor (columns, "
     "claims, notes) and\n"
     "                               published values; refused where these would measure something else\n"
+    "  --recover                    first write the records of runs that were killed, from the journals in the named "
+    "folders:\n"
+    "                               what was measured, on whatever machine; --rejudge then adds published values\n"
     "  --published DIR              write the paper's values as records of the paper's machine below DIR, for "
     "'compare'\n\n"
     "A cell reads: ours (printed) verdict. Numeric cells: REPRODUCED (ok) or DIFFERS. Times and rates of another "
@@ -137,10 +141,34 @@ static int report(const places *p, const rb_report_options *o, const char *html)
   return s.invalid ? RB_EXIT_INVALID : rb_verdicts_differ(&s) || s.fails ? RB_EXIT_DIFFERS : RB_EXIT_OK;
 }
 
+/* Of all journals below the named folders. */
+static int recover(const places *p) {
+  enum { MOST = 4096 };
+  char(*paths)[4096] = malloc(MOST * sizeof *paths), record[4200];
+  int code = RB_EXIT_OK, cases;
+  if (!paths) return RB_EXIT_INTERNAL;
+  for (int i = 0; i < p->count; i++) {
+    const int count = rb_journals_list(p->given[i], paths, MOST);
+    for (int k = 0; k < count; k++) {
+      const rb_status st = rb_recover(paths[k], record, sizeof record, &cases);
+      if (st != RB_OK) {
+        fprintf(stderr, "regbench report: %s\n", rb_message());
+        rb_clear();
+        code = exit_code_of(st);
+      } else if (cases) {
+        fprintf(stderr, "%s: %d cases of a run that was killed\n", record, cases);
+      }
+    }
+  }
+  free(paths);
+  return code;
+}
+
 int rb_cmd_report(int argc, char **argv) {
   rb_report_options o = {.format = RB_TEXT, .out = stdout, .names = stderr};
   places p = {.count = 0};
   const char *value, *html = NULL;
+  int recovers = 0;
   if (rb_wants_help(argc, argv, report_help)) return RB_EXIT_OK;
   for (int i = 0; i < argc; i++) {
     if ((value = rb_option(argc, argv, &i, "--format"))) {
@@ -159,6 +187,8 @@ int rb_cmd_report(int argc, char **argv) {
       o.summary = 1;
     } else if (strcmp(argv[i], "--write") == 0) {
       o.write = 1;
+    } else if (strcmp(argv[i], "--recover") == 0) {
+      recovers = 1;
     } else if (strcmp(argv[i], "--rejudge") == 0) {
       o.rejudge = 1;
     } else if (argv[i][0] == '-') {
@@ -176,6 +206,11 @@ int rb_cmd_report(int argc, char **argv) {
     return rb_usage("report", "--summary goes with --format alone");
   if (html && (o.summary || o.plots || o.write || o.published || o.rejudge))
     return rb_usage("report", "--html goes alone");
+  if (recovers && !p.count) return rb_usage("report", "--recover needs a folder");
+  if (recovers) {
+    const int code = recover(&p);
+    if (code != RB_EXIT_OK) return code;
+  }
   if (o.plots) rb_catch_interrupts();                /* gnuplot is ended, too */
   if (p.count == 1 && rb_baselines_is(p.given[0])) { /* of `run baselines` */
     const rb_status st = rb_baselines_report(p.given[0], stdout);

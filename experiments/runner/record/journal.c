@@ -30,6 +30,10 @@ static json_t *run_of(const json_t *header) {
                    json_object_get(header, "roofs"));
 }
 
+rb_status rb_journal_add_run(rb_journal_kept *kept, const json_t *header) {
+  return json_array_append_new(kept->runs, run_of(header)) == 0 ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
+}
+
 /* A case whose code has changed since is measured again. */
 static int by_this_code(const json_t *c) {
   const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
@@ -53,7 +57,7 @@ rb_status rb_journal_read(const rb_record_place *p, const json_t *header, rb_jou
       RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")),
                RB_EINVAL, "%s was made by another descriptor; run without --resume", p->journal_path);
       here = json_equal(json_object_get(j, "host"), json_object_get(header, "host"));
-      json_array_append_new(kept->runs, run_of(j));
+      RB_TRY(rb_journal_add_run(kept, j));
     } else if (id && here && by_this_code(j)) {
       json_object_set_new(j, "run", json_integer((json_int_t)json_array_size(kept->runs) - 1));
       json_object_set(kept->cases, id, j);

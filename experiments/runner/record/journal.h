@@ -14,6 +14,8 @@ typedef struct {
   json_t *runs;  /* regbench, begun, machine, roofs of each header line */
   int others;    /* cases of other code, build or host: not kept */
 } rb_journal_kept;
+/* What a record says of the run that a header line begins, appended to `runs`. */
+rb_status rb_journal_add_run(rb_journal_kept *kept, const json_t *header);
 /* Lines that do not parse (a torn last one), cases whose code has changed since and those after a header line of
  * another "host" (build, processor, GPU, driver) are not kept. A header with another descriptor makes the journal
  * worthless: RB_EINVAL. */

@@ -213,30 +213,33 @@ done:
 
 static int by_path(const void *a, const void *b) { return strcmp(a, b); }
 
-static int walk(const char *folder, char out[][4096], int most, int count, int depth) {
+/* Files whose names end so. */
+static int walk(const char *folder, const char *end, char out[][4096], int most, int count, int depth) {
   DIR *dir = opendir(folder);
   for (struct dirent *e; dir && (e = readdir(dir)) && count < most;) {
     char path[4096];
     struct stat info;
-    size_t n = strlen(e->d_name);
+    const size_t n = strlen(e->d_name), of_end = strlen(end);
     if (e->d_name[0] == '.' || strcmp(e->d_name, "schema") == 0 || strcmp(e->d_name, "probe.json") == 0)
       continue; /* neither holds cases */
     if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= (int)sizeof path || stat(path, &info) != 0)
       continue;
     if (S_ISDIR(info.st_mode) && depth < 5)
-      count = walk(path, out, most, count, depth + 1);
-    else if (n > 5 && strcmp(e->d_name + n - 5, ".json") == 0)
+      count = walk(path, end, out, most, count, depth + 1);
+    else if (n > of_end && strcmp(e->d_name + n - of_end, end) == 0)
       snprintf(out[count++], 4096, "%s", path);
   }
   if (dir) closedir(dir);
   return count;
 }
 
-int rb_records_list(const char *root, char out[][4096], int most) {
-  int count = walk(root, out, most, 0, 0);
+static int sorted(const char *root, const char *end, char out[][4096], int most) {
+  const int count = walk(root, end, out, most, 0, 0);
   qsort(out, (size_t)count, 4096, by_path);
   return count;
 }
+int rb_records_list(const char *root, char out[][4096], int most) { return sorted(root, ".json", out, most); }
+int rb_journals_list(const char *root, char out[][4096], int most) { return sorted(root, ".journal", out, most); }
 
 static rb_status write_published_record(const json_t *published, const rb_judged *j, const rb_report_options *o) {
   rb_status st = RB_OK;

@@ -29,6 +29,8 @@ rb_status rb_report(const char *path, const rb_report_options *options, rb_verdi
  */
 rb_status rb_plots_draw(const rb_judged *j, const char *folder, const char *suffix, int pdf, int *drawn);
 
-/* Records below results/ (or `root`): paths sorted. */
+/* Records below `root`: paths sorted. */
 int rb_records_list(const char *root, char out[][4096], int most);
+/* Journals below `root`, which their runs left or are writing. */
+int rb_journals_list(const char *root, char out[][4096], int most);
 #endif

@@ -4,7 +4,8 @@
  *
  * Timed: the program from start to end, its files included; cpu_seconds is what all of its threads took together.
  * Verified: the image is finite, of the grid, in the range of the images, and like their arithmetic mean. How sharp
- * it is, its entropy and gradient, are results (ha2009, Figure 7); lower entropy is no proof of a better mean. */
+ * it is, its entropy and gradient, are results (ha2009, Figure 7), and so is how much the images that the program
+ * registered last still differ; lower entropy is no proof of a better mean. */
 #include "datasets/temporary.h"
 #include "experiments/runner/base/files.h"
 #include "experiments/runner/base/interrupt.h"
@@ -148,9 +149,9 @@ static rb_status run(void *p, int turn) {
     RB_TRY(rb_child_run(&how, arguments));
   } else {
     const char *arguments[] = {
-        s->program, "register",  "atlas",    "--list", "images.txt",   "--variant", who->variant,
-        "--scale",  "none",      "--levels", "3",      "--iterations", "25",        "--coarse-iterations",
-        "50",       "--outputs", "atlas",    "--out",  "out",          NULL};
+        s->program, "register",  "atlas",        "--list", "images.txt",   "--variant", who->variant,
+        "--scale",  "none",      "--levels",     "3",      "--iterations", "25",        "--coarse-iterations",
+        "50",       "--outputs", "atlas,warped", "--out",  "out",          NULL};
     RB_TRY(rb_child_run(&how, (char *const *)(uintptr_t)arguments));
   }
   s->cpu = cpu_of_children() - before;
@@ -162,14 +163,21 @@ done:
 static rb_status path_of(const state *s, char *path, size_t size) {
   return rb_path(path, size, "%s/%s", s->folder, s->adapter ? "template.nii.gz" : "out/atlas.nii.gz");
 }
+/* Image k as the program registered it last. */
+static rb_status path_of_warped(const state *s, int k, char *path, size_t size) {
+  return s->adapter ? rb_path(path, size, "%s/warped_%d.nii.gz", s->folder, k + 1)
+                    : rb_path(path, size, "%s/out/warped_%03d_image_%d.nii.gz", s->folder, k + 1, k + 1);
+}
 static rb_status poison(void *p, int turn) {
   rb_status st = RB_OK;
   state *s = p;
   char path[1200];
   (void)turn;
-  RB_TRY(path_of(s, path, sizeof path));
-  unlink(path);
-  RB_CHECK(access(path, F_OK) != 0, RB_EIO, "cannot remove %s", path);
+  for (int k = -1; k < s->cohort.count; k++) {
+    RB_TRY(k < 0 ? path_of(s, path, sizeof path) : path_of_warped(s, k, path, sizeof path));
+    unlink(path);
+    RB_CHECK(access(path, F_OK) != 0, RB_EIO, "cannot remove %s", path);
+  }
 done:
   return st;
 }
@@ -183,6 +191,42 @@ static double correlation(int64_t n, const float *a, const float *b) {
     ab += x * y, aa += x * x, bb += y * y;
   }
   return ab / sqrt(aa * bb);
+}
+
+/* Mean over voxels of the variance over `count` images. */
+static double mean_variance(int64_t n, int count, float *const *image) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double mean = 0, square = 0;
+    for (int k = 0; k < count; k++) mean += (double)image[k][i] / count;
+    for (int k = 0; k < count; k++) square += ((double)image[k][i] - mean) * ((double)image[k][i] - mean);
+    sum += square / count;
+  }
+  return sum / (double)n;
+}
+static rb_status add_variance(const state *s, rb_outcome *o) {
+  rb_status st = RB_OK;
+  const int64_t n = rb_grid_points(s->c->grid);
+  const int count = s->cohort.count;
+  rb_volume v[IMAGES_MOST];
+  float *warped[IMAGES_MOST];
+  char path[1200];
+  memset(v, 0, sizeof v);
+  for (int k = 0; k < count; k++) {
+    RB_TRY(path_of_warped(s, k, path, sizeof path));
+    RB_TRY(rb_volume_read(path, &v[k]));
+    RB_CHECK(memcmp(&v[k].grid, &s->c->grid, sizeof v[k].grid) == 0, RB_EINVALID, "%s is of another grid", path);
+    warped[k] = v[k].data;
+    rb_outcome_verify(o, "1 - correlation of a registered image with itself before",
+                      1 - correlation(n, warped[k], s->cohort.image[k]), 0.2, "an image moved a little");
+  }
+  rb_outcome_metric(o, "variance", mean_variance(n, count, warped), "1",
+                    "over the registered images, mean of voxels");
+  rb_outcome_metric(o, "variance_arithmetic", mean_variance(n, count, s->cohort.image), "1",
+                    "over the images before, mean of voxels");
+done:
+  for (int k = 0; k < count; k++) rb_volume_free(&v[k]);
+  return st;
 }
 
 /* Of the mean image (own 1), or of the arithmetic one. */
@@ -222,6 +266,7 @@ static rb_status verify(void *p, int turn, rb_outcome *o) {
                     "a mean of them");
   add_sharpness(s->c->grid, v.data, mean, 1, o);
   add_sharpness(s->c->grid, mean, mean, 0, o);
+  RB_TRY(add_variance(s, o));
   rb_outcome_metric(o, "cpu_seconds", s->cpu, "s", "of all threads of the program, user and system");
   if (s->version[0]) o->details = json_pack("{s:s}", "program", s->version);
 done:
