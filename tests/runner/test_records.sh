@@ -81,6 +81,7 @@ cp "$killed" k.json
 expect 0 "Table 4" "$bin" report killed --recover
 ok "what ended itself, or was recovered, stays" cmp -s "$killed" k.json
 expect 2 "needs a folder" "$bin" report --recover
+expect 2 "takes folders; .*quick.journal. is none" "$bin" report "${killed%.json}.journal" --recover
 printf 'nothing\n' >"${killed%.json}.journal" && rm "$killed"
 expect 2 "no journal of regbench" "$bin" report killed --recover
 

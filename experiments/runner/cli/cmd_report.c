@@ -207,6 +207,11 @@ int rb_cmd_report(int argc, char **argv) {
   if (html && (o.summary || o.plots || o.write || o.published || o.rejudge))
     return rb_usage("report", "--html goes alone");
   if (recovers && !p.count) return rb_usage("report", "--recover needs a folder");
+  for (int i = 0; recovers && i < p.count; i++) {
+    struct stat info;
+    if (stat(p.given[i], &info) != 0 || !S_ISDIR(info.st_mode))
+      return rb_usage("report", "--recover takes folders; '%s' is none", p.given[i]);
+  }
   if (recovers) {
     const int code = recover(&p);
     if (code != RB_EXIT_OK) return code;
