@@ -6,6 +6,7 @@
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/record/record.h"
 #include "experiments/runner/report/compact.h"
+#include "experiments/runner/report/busy_host.h"
 #include "experiments/runner/report/earlier_rules.h"
 
 #include <stdlib.h>
@@ -178,6 +179,7 @@ static void put_figure(FILE *f, const rb_judged *j, const rb_plot *p) {
 static void put_provenance(FILE *f, const rb_judged *j) {
   const json_t *m = json_object_get(j->record, "machine"), *gpu = json_object_get(m, "gpu"),
                *build = json_object_get(j->record, "regbench");
+  char busy[256];
   fputs("<p class=\"small\">", f), rb_put_escaped(f, rb_json_text(m, "name", "?")), fputs("; ", f);
   rb_put_escaped(f, rb_json_text(json_object_get(m, "cpu"), "model", "?"));
   fprintf(f, ", %lld threads", (long long)json_integer_value(json_object_get(json_object_get(m, "cpu"), "threads")));
@@ -191,6 +193,8 @@ static void put_provenance(FILE *f, const rb_judged *j) {
             json_array_size(json_object_get(j->record, "runs")));
   if (json_is_false(json_object_get(j->record, "complete")))
     fputs("<p class=\"small\">Not complete: cases of the preset are missing.</p>\n", f);
+  rb_busy_host_text(json_object_get(j->record, "cases"), busy, sizeof busy);
+  if (busy[0]) fprintf(f, "<p class=\"small\">%s</p>\n", busy);
   fputs("<div class=\"small\">", f), rb_earlier_rules_print(j->record, f), fputs("</div>\n", f);
 }
 

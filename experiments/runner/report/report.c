@@ -9,6 +9,7 @@
 #include "experiments/runner/report/cells.h"
 #include "experiments/runner/report/compare.h"
 #include "experiments/runner/report/compact.h"
+#include "experiments/runner/report/busy_host.h"
 #include "experiments/runner/report/earlier_rules.h"
 #include "experiments/runner/report/latex.h"
 #include "experiments/runner/report/rejudge.h"
@@ -104,6 +105,7 @@ static void provenance(const rb_judged *j, FILE *out) {
     fprintf(out, "; judged anew %.10s at %s", rb_json_text(judged, "created", ""),
             rb_json_text(judged, "commit", "?"));
   const char *name;
+  char busy[256];
   json_t *value;
   json_object_foreach((json_t *)roofs, name, value) {
     const char *unit = rb_roof_unit(name);
@@ -121,6 +123,8 @@ static void provenance(const rb_judged *j, FILE *out) {
     fprintf(out,
             "Not complete: cases of the preset are missing, because a run was interrupted or only some were asked "
             "for.\n\n");
+  rb_busy_host_text(json_object_get(j->record, "cases"), busy, sizeof busy);
+  if (busy[0]) fprintf(out, "%s\n\n", busy);
   rb_earlier_rules_print(j->record, out);
 }
 

@@ -7,9 +7,11 @@
 #include "experiments/runner/base/interrupt.h"
 #include "experiments/runner/machine/build.h"
 #include "experiments/runner/machine/plugin.h"
+#include "experiments/runner/machine/load.h"
 #include "experiments/runner/record/journal.h"
 #include "experiments/runner/machine/roofs.h"
 #include "experiments/runner/run/run_case.h"
+#include "experiments/runner/report/busy_host.h"
 #include "experiments/runner/report/published.h"
 
 #include <math.h>
@@ -92,6 +94,8 @@ static rb_status run_cases(run_state *s, json_t *cases) {
       continue;
     }
     rb_case_result r;
+    rb_load before, after;
+    rb_load_now(&before);
     const rb_status case_status =
         rb_run_case(&(rb_case_run){c, s->options->preset, s->path, s->d->counters, s->d->single_run, to}, &r);
     if (case_status == RB_EINTERRUPTED) {
@@ -104,6 +108,8 @@ static rb_status run_cases(run_state *s, json_t *cases) {
       snprintf(r.reason, sizeof r.reason, "%s", rb_message());
       rb_clear();
     }
+    rb_load_now(&after);
+    r.others_busy = rb_load_of_others(&before, &after);
     j = rb_case_json(&r);
     count(&s->counts, rb_case_status_name(r.status));
     report_finished(to, &r);
@@ -177,6 +183,7 @@ static rb_status finish(run_state *s, json_t *asked) {
   rb_status st = RB_OK;
   json_t *cases = NULL;
   int complete = 0, preset = 0, written = 0;
+  char busy[256];
   json_t *record = json_deep_copy(s->header);
   json_object_del(record, "host"); /* `machine` tells more */
   json_object_set_new(record, "created", timestamp());
@@ -191,6 +198,8 @@ static rb_status finish(run_state *s, json_t *asked) {
   st = rb_record_write(&s->place, record, &written);
   if (s->place.set_aside[0]) say(s, "%s held more; it is %s now", s->place.path, s->place.set_aside);
   RB_TRY(st);
+  rb_busy_host_text(cases, busy, sizeof busy);
+  if (busy[0]) say(s, "%s", busy);
   say(s, "%d valid, %d invalid, %d skipped, %d failed%s %s", s->counts.valid, s->counts.invalid, s->counts.skipped,
       s->counts.failed, written ? " ->" : "; kept is", s->place.path);
 done:
