@@ -209,7 +209,7 @@ static rb_status add_variance(const state *s, rb_outcome *o) {
   const int64_t n = rb_grid_points(s->c->grid);
   const int count = s->cohort.count;
   rb_volume v[IMAGES_MOST];
-  float *warped[IMAGES_MOST];
+  float *warped[IMAGES_MOST] = {NULL};
   char path[1200];
   memset(v, 0, sizeof v);
   for (int k = 0; k < count; k++) {
