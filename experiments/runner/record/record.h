@@ -68,8 +68,7 @@ typedef struct {
   char no_counters[512]; /* why there are none, or "" */
   size_t memory_peak;    /* bytes on the backend */
   rb_nvml_state before, after;
-  int has_clocks;     /* NVML answered */
-  double others_busy; /* processors that other processes kept busy meanwhile (machine/load.h); NaN: unknown */
+  int has_clocks; /* NVML answered */
 } rb_case_result;
 void rb_case_result_free(rb_case_result *r);
 /* The case as the record holds it. New reference; NULL: no memory. */

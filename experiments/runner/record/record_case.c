@@ -159,8 +159,6 @@ static void add_timing(json_t *j, const rb_case_result *r) {
     json_object_set_new(json_object_get(j, "timing"), "throttled", throttled(t));
     json_object_set_new(json_object_get(j, "timing"), "slowed", json_boolean(t->slowed));
   }
-  if (isfinite(r->others_busy))
-    json_object_set_new(json_object_get(j, "timing"), "others_busy", json_real(round(100 * r->others_busy) / 100));
   set_metric(metrics, "time", t->median, "s", "median over samples of (elapsed / batch)");
   if (o->bytes > 0) {
     set_metric(metrics, "bandwidth", o->bytes / t->median, "B/s", "work.bytes / time");

@@ -80,6 +80,12 @@ static void report_finished(const rb_listener *to, const rb_case_result *r) {
   to->case_finished(to->context, rb_case_status_name(r->status), text);
 }
 
+/* What others took of the processors while the case was measured, of one that has times. */
+static void add_load(json_t *c, double others) {
+  json_t *timing = json_object_get(c, "timing");
+  if (timing && isfinite(others)) json_object_set_new(timing, "others_busy", json_real(round(100 * others) / 100));
+}
+
 static rb_status run_cases(run_state *s, json_t *cases) {
   rb_status st = RB_OK;
   const rb_listener *to = s->listener;
@@ -109,8 +115,8 @@ static rb_status run_cases(run_state *s, json_t *cases) {
       rb_clear();
     }
     rb_load_now(&after);
-    r.others_busy = rb_load_of_others(&before, &after);
     j = rb_case_json(&r);
+    add_load(j, rb_load_of_others(&before, &after));
     count(&s->counts, rb_case_status_name(r.status));
     report_finished(to, &r);
     if (j) st = rb_record_store_pictures(&s->place, &r.outcome, j);
