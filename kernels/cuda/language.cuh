@@ -64,7 +64,7 @@ static __device__ __forceinline__ float rb_fetch3(cudaTextureObject_t t, float u
 #endif
 }
 
-/* Asks for what lies at `at` in global memory, which somebody will read, into the L2 cache. */
+/* Prefetches what lies at `at` in global memory into the L2 cache; of an address without memory, nothing. */
 [[maybe_unused]] static __device__ __forceinline__ void rb_prefetch(const void *at) {
 #ifdef RB_CUDA_EMULATED
   (void)at;

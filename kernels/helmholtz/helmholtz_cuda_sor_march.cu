@@ -94,7 +94,7 @@ static __device__ __forceinline__ void store_pair(float *at, float2 v, bool firs
 /* Whether row r of the thread's begins with a black node on the planes of the block's first parity. A tile's first
  * plane and row are even, so that it is known when compiling if a thread owns an even number of rows. */
 template <int R>
-static __device__ __forceinline__ bool is_odd(int r) {
+static __device__ __forceinline__ bool begins_black(int r) {
   return ((R % 2 == 0 ? r : (int)threadIdx.y + r) & 1) != 0;
 }
 
@@ -127,8 +127,8 @@ static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
   for (int r = 0; r < R; r++) {
     const bool free_row = i2 + r >= e.border && i2 + r < e.n2 - e.border;
     row_there[r] = i2 + r >= 0 && i2 + r < e.n2;
-    may_move[r][0] = free_row && (is_odd<R>(r) ? second_free : first_free);
-    may_move[r][1] = free_row && (is_odd<R>(r) ? first_free : second_free);
+    may_move[r][0] = free_row && (begins_black<R>(r) ? second_free : first_free);
+    may_move[r][1] = free_row && (begins_black<R>(r) ? first_free : second_free);
   }
   const int left = max(j - 1, 0), right = min(j + 1, PAIRS - 1);
   const int up = max(y - 1, 0), down = min(y + R, ROWS - 1);
@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
                      force = load_pair<BOTH>(f_row, row && first_there, row && second_there);
         if (later && row_there[r]) /* one thread for 128 bytes */
           rb_prefetch(v_row + (int64_t)AHEAD * plane), rb_prefetch(f_row + (int64_t)AHEAD * plane);
-        const bool second = is_odd<R>(r) != (u % 2 == 1); /* whether the red node is the second */
+        const bool second = begins_black<R>(r) != (u % 2 == 1); /* whether the red node is the second */
         red[r][u] = second ? value.y : value.x, black[r][u] = second ? value.x : value.y;
         of_red[r][u] = second ? force.y : force.x, of_black[r][u] = second ? force.x : force.y;
         /* the plane that came a step ago, for half-sweep 0 */
@@ -177,7 +177,7 @@ static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
           const float force = is_red ? of_red[r][at] : of_black[r][at];
           /* of the first node of a pair the other neighbour along axis 3 is to the left, of the second to the right
            */
-          const float beside = hand[h][slot][y + r][is_odd<R>(r) != (side == 1) ? right : left];
+          const float beside = hand[h][slot][y + r][begins_black<R>(r) != (side == 1) ? right : left];
           const float above = r == 0   ? hand[h][slot][up][j]
                               : is_red ? black[max(r - 1, 0)][at]
                                        : red[max(r - 1, 0)][at];
@@ -195,7 +195,7 @@ static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
       if (q >= begin && q < end && j >= K && j < PAIRS - K)
 #pragma unroll
         for (int r = 0; r < R; r++) {
-          const bool second = is_odd<R>(r) != (at % 2 == 1);
+          const bool second = begins_black<R>(r) != (at % 2 == 1);
           if (row_there[r] && y + r >= H && y + r < ROWS - H)
             store_pair<BOTH>(out_at + r * e.n3,
                              second ? make_float2(black[r][at], red[r][at]) : make_float2(red[r][at], black[r][at]),
@@ -225,7 +225,14 @@ static rb_status launch(const march_plan *p, extent e, dim3 blocks, double omega
                         float *to) {
   rb_status st = RB_OK;
   constexpr int R = rows_of<K>::value, shared = 2 * K * 3 * ROWS * PAIRS * (int)sizeof(float);
-  RB_CUDA_TRY(cudaFuncSetAttribute(march_kernel<K, R, BOTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  const cudaError_t asked =
+      cudaFuncSetAttribute(march_kernel<K, R, BOTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  if (asked == cudaErrorInvalidValue) {
+    cudaGetLastError();
+    return RB_FAIL(RB_EUNSUPPORTED, "%d sweeps a pass need %d KB of shared memory, more than a block has here", K,
+                   shared / 1024);
+  }
+  RB_CUDA_TRY(asked);
   RB_LAUNCH((march_kernel<K, R, BOTH>), blocks, dim3(PAIRS, ROWS / R), shared, e,
             rb_sor_weights_of_f32(&p->head.desc, omega), f, from, to);
 done:
@@ -245,20 +252,20 @@ static rb_status pass(const march_plan *p, double omega, const float *f, const f
               : launch<K, false>(p, e, blocks, omega, f, from, to);
 }
 
-/* K sweeps a pass while so many are left, then fewer. */
-template <int K>
+/* As many sweeps a pass as the variant makes while so many are left, then fewer. */
 static rb_status sweep(rb_helmholtz_plan *head, int sweeps, double omega, const void *f, void *v) {
   rb_status st = RB_OK;
   march_plan *p = (march_plan *)head;
+  const int most = ((const rb_helmholtz_ops *)head->variant->ops)->sweeps_a_pass;
   const int64_t n = rb_grid_points(head->desc.grid), count = p->together * n;
   for (int c = 0; c < 3; c += p->together) {
     const float *const force = (const float *)f + c * n;
     float *from = (float *)v + c * n, *to = p->other;
     for (int left = sweeps, now; left > 0; left -= now) {
-      now = K >= 4 && left >= 4 ? 4 : K >= 2 && left >= 2 ? 2 : 1;
-      RB_TRY(now == 4   ? pass < K == 4 ? 4 : 1 > (p, omega, force, from, to)
-               : now == 2 ? pass < K >= 2 ? 2 : 1 > (p, omega, force, from, to)
-                          : pass<1>(p, omega, force, from, to));
+      now = most >= 4 && left >= 4 ? 4 : most >= 2 && left >= 2 ? 2 : 1;
+      RB_TRY(now == 4   ? pass<4>(p, omega, force, from, to)
+             : now == 2 ? pass<2>(p, omega, force, from, to)
+                        : pass<1>(p, omega, force, from, to));
       float *const swap = from;
       from = to, to = swap;
     }
@@ -270,7 +277,9 @@ done:
   return st;
 }
 
-#define MARCH(K) \
-  { supports, plan, NULL, sweep<K>, destroy, RB_HELMHOLTZ_ZERO, K }
-extern "C" const rb_helmholtz_ops rb_helmholtz_sor_march_one = MARCH(1), rb_helmholtz_sor_march = MARCH(2),
-                                  rb_helmholtz_sor_march_four = MARCH(4);
+extern "C" const rb_helmholtz_ops rb_helmholtz_sor_march_one = {supports,          plan, NULL, sweep, destroy,
+                                                                RB_HELMHOLTZ_ZERO, 1},
+                                  rb_helmholtz_sor_march = {supports,          plan, NULL, sweep, destroy,
+                                                            RB_HELMHOLTZ_ZERO, 2},
+                                  rb_helmholtz_sor_march_four = {supports,          plan, NULL, sweep, destroy,
+                                                                 RB_HELMHOLTZ_ZERO, 4};

@@ -46,7 +46,7 @@ void rb_load_now(rb_load *out) {
 }
 
 double rb_load_of_others(const rb_load *before, const rb_load *after) {
-  const double wall = after->wall - before->wall;
-  if (!(wall >= 1)) return NAN;
-  return fmax(0, (after->busy - before->busy) - (after->own - before->own)) / wall + 0 * after->busy;
+  const double wall = after->wall - before->wall, busy = after->busy - before->busy, own = after->own - before->own;
+  if (isnan(busy) || wall < 1) return NAN;
+  return fmax(0, busy - own) / wall;
 }

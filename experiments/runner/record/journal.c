@@ -30,10 +30,6 @@ static json_t *run_of(const json_t *header) {
                    json_object_get(header, "roofs"));
 }
 
-rb_status rb_journal_add_run(rb_journal_kept *kept, const json_t *header) {
-  return json_array_append_new(kept->runs, run_of(header)) == 0 ? RB_OK : RB_FAIL(RB_ENOMEM, "host memory");
-}
-
 /* A case whose code has changed since is measured again. */
 static int by_this_code(const json_t *c) {
   const int cuda = strcmp(rb_json_text(c, "backend", ""), "cuda") == 0;
@@ -41,7 +37,7 @@ static int by_this_code(const json_t *c) {
                               rb_json_text(c, "kind", ""), rb_json_text(c, "variant", ""));
 }
 
-rb_status rb_journal_read(const rb_record_place *p, const json_t *header, rb_journal_kept *kept) {
+rb_status rb_journal_read(const rb_record_place *p, const json_t *header, int any_code, rb_journal_kept *kept) {
   rb_status st = RB_OK;
   char *line = NULL;
   size_t capacity = 0;
@@ -57,8 +53,8 @@ rb_status rb_journal_read(const rb_record_place *p, const json_t *header, rb_jou
       RB_CHECK(json_equal(json_object_get(j, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")),
                RB_EINVAL, "%s was made by another descriptor; run without --resume", p->journal_path);
       here = json_equal(json_object_get(j, "host"), json_object_get(header, "host"));
-      RB_TRY(rb_journal_add_run(kept, j));
-    } else if (id && here && by_this_code(j)) {
+      json_array_append_new(kept->runs, run_of(j));
+    } else if (id && here && (any_code || by_this_code(j))) {
       json_object_set_new(j, "run", json_integer((json_int_t)json_array_size(kept->runs) - 1));
       json_object_set(kept->cases, id, j);
     } else {
@@ -71,6 +67,20 @@ done:
   if (f) fclose(f);
   if (st != RB_OK) rb_journal_kept_free(kept);
   return st;
+}
+json_t *rb_journal_last_header(const rb_record_place *p) {
+  char *line = NULL;
+  size_t capacity = 0;
+  FILE *f = fopen(p->journal_path, "r");
+  json_t *last = NULL;
+  while (f && getline(&line, &capacity, f) > 0) {
+    json_t *j = json_loads(line, 0, NULL);
+    if (json_object_get(j, "descriptor_sha256")) json_decref(last), last = json_incref(j);
+    json_decref(j);
+  }
+  free(line);
+  if (f) fclose(f);
+  return last;
 }
 void rb_journal_kept_free(rb_journal_kept *k) {
   json_decref(k->cases), json_decref(k->runs);

@@ -14,12 +14,12 @@ typedef struct {
   json_t *runs;  /* regbench, begun, machine, roofs of each header line */
   int others;    /* cases of other code, build or host: not kept */
 } rb_journal_kept;
-/* What a record says of the run that a header line begins, appended to `runs`. */
-rb_status rb_journal_add_run(rb_journal_kept *kept, const json_t *header);
-/* Lines that do not parse (a torn last one), cases whose code has changed since and those after a header line of
- * another "host" (build, processor, GPU, driver) are not kept. A header with another descriptor makes the journal
- * worthless: RB_EINVAL. */
-rb_status rb_journal_read(const rb_record_place *place, const json_t *header, rb_journal_kept *out);
+/* Lines that do not parse (a torn last one), cases whose code has changed since (unless any_code) and those after a
+ * header line of another "host" (build, processor, GPU, driver) are not kept. A header with another descriptor makes
+ * the journal worthless: RB_EINVAL. */
+rb_status rb_journal_read(const rb_record_place *place, const json_t *header, int any_code, rb_journal_kept *out);
+/* The header line of the last run; NULL: there is none. New reference. */
+json_t *rb_journal_last_header(const rb_record_place *place);
 void rb_journal_kept_free(rb_journal_kept *kept);
 
 /* Where no journal is and a record of the same descriptor is (they travel without): its cases and their runs become

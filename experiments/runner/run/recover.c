@@ -10,51 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The journal's lines that parse; a killed run leaves half of its last one. New reference. */
-static json_t *lines_of(FILE *f) {
-  json_t *out = json_array();
-  char *line = NULL;
-  size_t capacity = 0;
-  while (getline(&line, &capacity, f) > 0) {
-    json_t *j = json_loads(line, 0, NULL);
-    if (j) json_array_append_new(out, j);
-  }
-  free(line);
-  return out;
-}
-static int is_header(const json_t *line) { return json_object_get(line, "descriptor_sha256") != NULL; }
-
-/* The header of the last run; borrowed, NULL: none. */
-static json_t *last_header(const json_t *lines) {
-  json_t *line, *last = NULL;
-  size_t i;
-  json_array_foreach((json_t *)lines, i, line) if (is_header(line)) last = line;
-  return last;
-}
-
-/* Cases in the order in which they were first measured; a later measurement takes the place of an earlier one. */
-static rb_status cases_of(const json_t *lines, const json_t *header, rb_journal_kept *kept, json_t *out) {
-  rb_status st = RB_OK;
-  json_t *line, *by_id = json_object();
-  size_t i;
-  int here = 0;
-  const char *id;
-  json_array_foreach((json_t *)lines, i, line) {
-    if (is_header(line)) {
-      here = json_equal(json_object_get(line, "descriptor_sha256"), json_object_get(header, "descriptor_sha256")) &&
-             json_equal(json_object_get(line, "host"), json_object_get(header, "host"));
-      RB_TRY(rb_journal_add_run(kept, line));
-    } else if (here && (id = rb_json_text(line, "id", NULL))) {
-      json_object_set_new(line, "run", json_integer((json_int_t)json_array_size(kept->runs) - 1));
-      json_object_set(by_id, id, line);
-    }
-  }
-  json_object_foreach(by_id, id, line) json_array_append(out, line);
-done:
-  json_decref(by_id);
-  return st;
-}
-
 /* How many cases the preset has, by the descriptor that the journal holds. */
 static rb_status preset_cases(const json_t *header, const char *origin, int *count) {
   rb_status st = RB_OK;
@@ -94,49 +49,42 @@ done:
 rb_status rb_recover(const char *journal, char *record, size_t size, int *cases) {
   rb_status st = RB_OK;
   rb_record_place place = {.lock = -1};
-  rb_journal_kept kept = {json_object(), json_array(), 0};
-  json_t *lines = NULL, *out = NULL, *list = json_array();
+  rb_journal_kept kept = {0};
+  json_t *header = NULL, *list = json_array(), *c;
   struct stat info;
   char when[RB_DATE_SIZE];
+  const char *id;
+  size_t i;
   int preset = 0, written = 0;
-  FILE *f = NULL;
   *cases = 0;
   RB_TRY(rb_input_file(journal));
   RB_TRY(place_of(journal, &place));
-  f = fopen(journal, "r");
-  RB_CHECK(f && fstat(fileno(f), &info) == 0, RB_EIO, "cannot read %s", journal);
-  lines = lines_of(f);
-  const json_t *header = last_header(lines);
+  RB_CHECK(stat(journal, &info) == 0, RB_EIO, "cannot read %s", journal);
+  header = rb_journal_last_header(&place);
   RB_CHECK(header && strcmp(rb_json_text(header, "schema", ""), RB_RECORD_SCHEMA) == 0, RB_EFORMAT,
            "%s is no journal of regbench", journal);
   if (ended(place.path, header)) goto done;
-  RB_TRY(cases_of(lines, header, &kept, list));
+  RB_TRY(rb_journal_read(&place, header, 1, &kept));
+  json_object_foreach(kept.cases, id, c) json_array_append(list, c);
   RB_TRY(preset_cases(header, journal, &preset));
   json_t *runs = rb_journal_runs(&kept, header, list);
-  if (runs && json_array_size(runs) > 1) {
-    out = json_deep_copy(header);
-    json_object_set(out, "runs", runs);
-  } else { /* of one run: its header tells all */
-    json_t *c;
-    size_t i;
-    json_array_foreach(list, i, c) json_object_del(c, "run");
-    out = json_deep_copy(header);
-  }
+  if (json_array_size(runs) > 1) json_object_set(header, "runs", runs);
   json_decref(runs);
-  json_object_del(out, "host");
-  rb_date_of(info.st_mtime, when); /* when the last case was measured */
-  json_object_set_new(out, "created", json_string(when));
-  json_object_set_new(out, "complete", json_false());
-  json_object_set_new(out, "preset_cases", json_integer(preset));
-  json_object_set(out, "cases", list);
-  rb_record_keep_drawn_panels(out);
-  RB_TRY(rb_record_write(&place, out, &written));
+  if (!json_object_get(header, "runs"))
+    json_array_foreach(list, i, c) json_object_del(c, "run"); /* the header tells */
+  json_object_del(header, "host");                            /* `machine` tells more */
+  rb_date_of(info.st_mtime, when);                            /* when the last case was measured */
+  json_object_set_new(header, "created", json_string(when));
+  json_object_set_new(header, "complete", json_false());
+  json_object_set_new(header, "preset_cases", json_integer(preset));
+  json_object_set(header, "cases", list);
+  rb_record_keep_drawn_panels(header);
+  RB_TRY(rb_record_write(&place, header, &written));
   if (written) *cases = (int)json_array_size(list);
   RB_TRY(rb_path(record, size, "%s", place.path));
 done:
-  if (f) fclose(f);
   rb_record_close(&place);
   rb_journal_kept_free(&kept);
-  json_decref(lines), json_decref(out), json_decref(list);
+  json_decref(header), json_decref(list);
   return st;
 }

@@ -230,7 +230,7 @@ static rb_status keep_earlier_cases(run_state *s) {
   int recalled = 0;
   RB_TRY(rb_journal_recall(&s->place, s->header, &recalled));
   if (recalled) say(s, "there is no journal; %d cases of %s are taken for it", recalled, s->place.path);
-  RB_TRY(rb_journal_read(&s->place, s->header, &s->kept));
+  RB_TRY(rb_journal_read(&s->place, s->header, 0, &s->kept));
   if (s->kept.others)
     say(s, "%d cases of the journal are of other code, another build or another host; they are not kept",
         s->kept.others);
