@@ -11,9 +11,10 @@
  *
  * A thread owns two neighbours along axis 3, one of each colour, on R rows beside each other along axis 2, on the
  * planes t to t - 4 K - 1, in registers: the other colour's values of its own pair on the planes q - 1, q, q + 1 are
- * three of an update's six neighbours, and between its own rows so are those along axis 2. The others belong to other
- * threads' pairs of plane q; half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever
- * loaded them, has left them.
+ * three of an update's six neighbours, and between its own rows so are those along axis 2. The fourth along axis 3 is
+ * in a register of the lane beside it, as a warp owns whole rows. The others along axis 2 belong to other warps;
+ * half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever loaded them, has left
+ * them.
  *
  * Halo: a tile's outermost nodes lack neighbours, so each half-sweep leaves one more layer of them wrong; the 2 K
  * outermost layers are loaded and computed, but not stored. What is in a halo is computed by several blocks; v is
@@ -177,7 +178,7 @@ static __global__ void __launch_bounds__(PAIRS *ROWS / R, 1)
           const float force = is_red ? of_red[r][at] : of_black[r][at];
           /* of the first node of a pair the other neighbour along axis 3 is to the left, of the second to the right
            */
-          const float beside = hand[h][slot][y + r][begins_black<R>(r) != (side == 1) ? right : left];
+          const float beside = __shfl_sync(0xffffffffu, other[at], begins_black<R>(r) != (side == 1) ? right : left);
           const float above = r == 0   ? hand[h][slot][up][j]
                               : is_red ? black[max(r - 1, 0)][at]
                                        : red[max(r - 1, 0)][at];
