@@ -22,8 +22,8 @@ typedef struct rb_checker {
   FILE *offered;   /* while a recording is made: where the names go that it lacks; or NULL */
   rb_junit *junit; /* every check is told there, or NULL */
   int verbose;
-  int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows are
-                      shorter; 0: neither */
+  int64_t largest; /* sets of more points are left out, and grids of a thousand times as many, and long flows and
+                      iterations are shorter; 0: neither */
   int passed, failed, skipped;
   int golden_matched;                         /* cases of the golden file that were compared */
   void (*golden_cases)(struct rb_checker *c); /* the family's recorded cases; set by the driver */
