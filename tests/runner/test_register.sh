@@ -135,8 +135,17 @@ for method in claire demons; do
   expect 2 "plain is a file" "$bin" register $method --template one.nii --reference three.nii --variant $v --out plain
 done
 expect 0 "mismatch" "$bin" register claire --template one.nii --reference three.nii --template-labels one.nii --reference-labels three.nii --variant cpu-fd8-linear --out rl
-brain=/usr/share/mricron/templates/ch2bet.nii.gz head=/usr/share/mricron/templates/ch2.nii.gz labels=/usr/share/mricron/templates/aal.nii.gz
-if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
+templates=/usr/share/mricron/templates brain=
+if [ -r $templates/ch2bet.nii.gz ] && [ -r $templates/ch2.nii.gz ] && [ -r $templates/aal.nii.gz ]; then
+  # every third voxel along each axis: results are written at the reference's own resolution, which takes long where it is that of a whole brain and the program is built with sanitizers
+  for name in ch2bet ch2 aal; do
+    gunzip -c $templates/$name.nii.gz | perl -e 'local $/; my $d = <STDIN>; my $h = substr($d, 0, 352); my @n = unpack("s3", substr($h, 42, 6)); my @m = map { int(($_ + 2) / 3) } @n;
+      substr($h, 42, 6) = pack("s3", @m); substr($h, 80, 12) = pack("f3", 3, 3, 3);
+      for my $row (0 .. 2) { substr($h, 280 + 16 * $row, 12) = pack("f3", map { 3 * $_ } unpack("f3", substr($h, 280 + 16 * $row, 12))) }
+      print $h;
+      for my $z (0 .. $m[2] - 1) { for my $y (0 .. $m[1] - 1) { print join("", map { substr($d, 352 + 3 * $_ + $n[0] * (3 * $y + $n[1] * 3 * $z), 1) } 0 .. $m[0] - 1) } }' | gzip -1 >$name.nii.gz
+  done
+  brain=ch2bet.nii.gz head=ch2.nii.gz labels=aal.nii.gz
   solve=("$bin" register claire --template $brain --reference $head --variant cpu-fd8-linear)
   expect 0 "mismatch .*Dice" "${solve[@]}" --template-labels $labels --reference-labels $labels --size 20,24,18 --out r
   for f in warped velocity displacement jacobian detF labels; do ok "register writes $f" test -s r/$f.nii.gz; done
@@ -175,11 +184,11 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   expect 0 "Linear .*solve converged" "${solve[@]}" --size 12 --petsc "-tao_nls_ksp_converged_reason" --out r
   interrupted "an interrupted solve" "^ +0 +1 " "${solve[@]}" --size 80 --steps 8 --out r130
   ok "and leaves its iterate" test -s r130/velocity.nii.gz -a -s r130/metrics.json
-  other=/usr/share/mricron/templates/JHU-WhiteMatter-labels-2mm.nii.gz
+  other=$templates/JHU-WhiteMatter-labels-2mm.nii.gz
   if [ -r $other ]; then expect 2 "bring both to one grid with --size" "$bin" register claire --template $brain --reference $other --ignore-geometry --variant cpu-fd8-linear --out r; fi
   # the same brain with voxels said to be twice as long along x
   cp whole.nii wide.nii
-  for at in 80 280; do printf '\0\0\0\100' | dd of=wide.nii bs=1 seek=$at conv=notrunc status=none; done
+  for at in 80 280; do printf '\0\0\300\100' | dd of=wide.nii bs=1 seek=$at conv=notrunc status=none; done # 6.0
   for method in "claire --variant cpu-fd8-linear" "demons --variant cpu"; do
     # shellcheck disable=SC2086
     expect 0 "mismatch" "$bin" register $method --template wide.nii --reference $brain --size 12 --out rg
@@ -209,7 +218,7 @@ if [ -r $brain ] && [ -r $head ] && [ -r $labels ]; then
   expect 2 "too few to halve" "${solve[@]}" --size 16 --levels 5 --out d
   expect 2 "truncated" "$bin" register demons --template cut.nii --reference $brain --variant cpu --size 16 --out d
   expect 8 "needs about .* GB of cpu memory" "${solve[@]}" --size 4000 --out d
-  interrupted "an interrupted demons solve" "^ +1 +1 " "${solve[@]}" --size 160 --stop 0 --iterations 1000 --out d130
+  interrupted "an interrupted demons solve" "^ +1 +1 " "${solve[@]}" --size 96 --stop 0 --iterations 1000 --out d130
   ok "and leaves its iterate" test -s d130/velocity.nii.gz -a -s d130/metrics.json
 fi
 
@@ -374,7 +383,7 @@ ok "a bad first file does not end the run" cmp -s al/atlas.nii.gz at/atlas.nii.g
 ok "metrics.json names what was used" grep -q '"images_left_out": 1' al/metrics.json
 ok "by its checksum" grep -q "\"sha256\": \"$(sha256sum ball3.nii | cut -d' ' -f1)\"" al/metrics.json
 expect 6 "nothing moved: the images are equal" "${atlas[@]}" --images ball1.nii ball1.nii --out ae
-if [ -r $brain ]; then expect 2 "bring all to one grid with --size" "${atlas[@]}" --images ball1.nii --reference $brain --ignore-geometry --out ae; fi
+if [ -n "$brain" ]; then expect 2 "bring all to one grid with --size" "${atlas[@]}" --images ball1.nii --reference $brain --ignore-geometry --out ae; fi
 # several processes: the same bits; more of them than images; a verb that works in one
 if command -v mpirun >/dev/null; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
