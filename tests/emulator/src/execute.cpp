@@ -114,10 +114,8 @@ static void tell_deadlock() {
 }
 
 static void make_ready(block_state *b, thread_state *t) {
-  const int warp = t->linear / 32;
   t->now = state::ready;
-  if (!b->lanes_ready[(size_t)warp]) b->warps_ready.push_back(warp);
-  b->lanes_ready[(size_t)warp] |= 1u << t->linear % 32;
+  b->ready.push_back(t->linear);
   if (b->listed >= 0) return;
   b->listed = (int)here->with_ready.size();
   here->with_ready.push_back(b);
@@ -129,29 +127,6 @@ static void unlist(block_state *b) {
   last->listed = b->listed;
   here->with_ready.pop_back();
   b->listed = -1;
-}
-
-/* One of the block's threads that can go on, which then counts as running. Often of the warp that ran last: its
- * stacks are in the cache. */
-static thread_state *choose_in(block_state *b) {
-  const int last = block_now == b && thread_now ? thread_now->linear / 32 : -1;
-  size_t k = 0;
-  if (last >= 0 && b->lanes_ready[(size_t)last] && draw(64) != 63)
-    while (b->warps_ready[k] != last) k++;
-  else
-    k = draw((uint32_t)b->warps_ready.size());
-  const int warp = b->warps_ready[k];
-  unsigned &lanes = b->lanes_ready[(size_t)warp];
-  unsigned rest = lanes;
-  for (uint32_t skip = draw((uint32_t)__builtin_popcount(lanes)); skip > 0; skip--) rest &= rest - 1;
-  const int lane = __builtin_ctz(rest);
-  lanes &= ~(1u << lane);
-  if (!lanes) {
-    b->warps_ready[k] = b->warps_ready.back();
-    b->warps_ready.pop_back();
-  }
-  if (b->warps_ready.empty()) unlist(b);
-  return &b->threads[(size_t)(warp * 32 + lane)];
 }
 
 /* The thread that runs next; null where none can. *begins: it has not begun. Of blocks that run at the same time the
@@ -171,10 +146,16 @@ static thread_state *choose(bool *begins, block_state **of) {
     *of = p.block;
     return &p.block->threads[(size_t)p.thread];
   }
-  *of = block_now && block_now->listed >= 0 && draw(64) != 63
-            ? block_now
-            : here->with_ready[draw((uint32_t)here->with_ready.size())];
-  return choose_in(*of);
+  block_state *b = block_now && block_now->listed >= 0 && draw(64) != 63
+                       ? block_now
+                       : here->with_ready[draw((uint32_t)here->with_ready.size())];
+  const size_t k = draw((uint32_t)b->ready.size());
+  thread_state *t = &b->threads[(size_t)b->ready[k]];
+  b->ready[k] = b->ready.back();
+  b->ready.pop_back();
+  if (b->ready.empty()) unlist(b);
+  *of = b;
+  return t;
 }
 
 static void fiber_main();
@@ -482,8 +463,7 @@ static void prepare(block_state &b, const launch_request &r, uint64_t number) {
   if (!b.dynamic && r.shared && posix_memalign(&room, 1024, r.shared) == 0) b.dynamic = static_cast<char *>(room);
   if (r.shared) std::memset(b.dynamic, 0xff, r.shared);
   b.kept_static.clear();
-  b.lanes_ready.assign((count + 31) / 32, 0);
-  b.warps_ready.clear();
+  b.ready.clear();
   b.listed = -1;
 }
 

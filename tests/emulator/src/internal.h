@@ -138,9 +138,8 @@ struct thread_state {
   unsigned warp_stamp;                           /* watch.cpp */
 };
 struct block_state {
-  std::vector<unsigned> lanes_ready; /* of each warp: bits of lanes that can go on */
-  std::vector<int> warps_ready;      /* warps that have such lanes, in no order */
-  int listed;                        /* among the blocks that have such warps: where; -1: not */
+  std::vector<int> ready; /* threads that can go on */
+  int listed;             /* among the blocks that have such threads: where; -1: not */
   uint3 index;
   int number; /* of the launch */
   std::vector<thread_state> threads;
