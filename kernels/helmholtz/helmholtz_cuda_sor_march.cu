@@ -10,11 +10,11 @@
  * ago; half-sweep h + 1 comes to the earlier one a step later.
  *
  * A thread owns two neighbours along axis 3, one of each colour, on R rows beside each other along axis 2, on the
- * planes t to t - 4 K - 1, in registers: the other colour's values of its own pair on the planes q - 1, q, q + 1 are
- * three of an update's six neighbours, and between its own rows so are those along axis 2. The fourth along axis 3 is
- * in a register of the lane beside it, as a warp owns whole rows. The others along axis 2 belong to other warps;
- * half-sweep h reads them from hand[h][plane modulo 3], where half-sweep h - 1, or whoever loaded them, has left
- * them.
+ * planes t to t - 4 K - 1, in registers. Of an update's six neighbours these hold three, the other colour's values of
+ * its own pair on the planes q - 1, q, q + 1, and between its own rows also those along axis 2. A warp owns whole
+ * rows, so the second neighbour along axis 3 comes from the lane beside it by a shuffle. Those along axis 2 that
+ * other warps own half-sweep h reads from hand[h][plane modulo 3], where half-sweep h - 1, or whoever loaded them,
+ * has left them.
  *
  * Halo: a tile's outermost nodes lack neighbours, so each half-sweep leaves one more layer of them wrong; the 2 K
  * outermost layers are loaded and computed, but not stored. What is in a halo is computed by several blocks; v is
