@@ -26,7 +26,7 @@ static const char check_help[] =
     "  --golden DIR     recorded GPU outputs (default tests/golden of the project)\n"
     "  --record DIR     write the CUDA variants' outputs there, as new recordings, and set their limits\n"
     "  --largest N      leave out sets of more than N points, grids of more than 1000 N, and most steps of\n"
-    "                   long flows (for tools under which they would take minutes)\n"
+    "                   long flows and iterations (for tools under which they would take minutes)\n"
     "  --strict         fail where recorded outputs are of other code than today's; else they count as skipped\n"
     "  --require cuda   fail where no GPU executes the CUDA variants: no device, a broken driver, emulation\n"
     "  --seal           set the limits of recordings to twice what the CPU's oracle differs from them now\n"
